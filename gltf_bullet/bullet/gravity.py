@@ -17,24 +17,24 @@ from gltf_bullet.transforms import BoolArray, FloatArray, IntArray, Vec3, quat_r
 
 __all__ = ["GravityForces", "gravity_forces"]
 
-# --- Gravity volumes at work: the acceleration of every body from the fields that it is in --------
+# --- Acceleration of each body by the gravity volumes (OMI_physics_gravity) that contain it -------
 #
-# OMI_physics_gravity. The engine's own gravity stays the user's: bodies get the difference as a
-# force, times their gravity factor.
+# The engine's own gravity stays the user's: bodies get the difference as a force, times their
+# gravity factor.
 
 _NEAREST = 1e-2
 """Inverse-square fields grow no further below this part of their unit distance."""
 
 
 class GravityFields:
-    """All gravity of one scene."""
+    """The world gravity and all gravity volumes of one scene."""
 
     def __init__(self, plan: GravityPlan, frames: NodeFrames, asset_xyzw: FloatArray) -> None:
-        """Prepare the fields.
+        """Place the gravity volumes.
 
         Args:
             plan: From ``plan_gravity``.
-            frames: Of all nodes at load.
+            frames: Frames of all nodes at load.
             asset_xyzw: Rotation of the asset in the world, shape [4].
         """
         self._world = None if plan.world is None else quat_rotate(asset_xyzw, np.array(plan.world))
@@ -48,12 +48,12 @@ class GravityFields:
             volume.follow(world_from_node)
 
     def accelerations(self, points: FloatArray, owners: IntArray, engine: Vec3) -> FloatArray:
-        """The gravity of bodies [m/s^2], shape [k, 3].
+        """Return the gravity of bodies [m/s^2], shape [k, 3].
 
         Args:
             points: Their centres of mass in the world [m], shape [k, 3].
-            owners: Their motion nodes, shape [k]; a field does not act on its own body.
-            engine: Gravity of the engine [m/s^2], for the world where the file states none.
+            owners: Their motion nodes, shape [k]; a volume does not act on its own body.
+            engine: Gravity of the engine [m/s^2]: the world's gravity where the file has none.
         """
         total = np.zeros_like(points)
         is_open = np.ones(len(points), dtype=bool)
@@ -160,7 +160,7 @@ def gravity_forces(
     articulations: ArticulationSet,
     world_from_asset_xyzw: FloatArray,
 ) -> GravityForces | None:
-    """The file's gravity, of an asset that is turned; ``None``: it is left to the engine."""
+    """Create the gravity forces of a scene; ``None`` if the engine's gravity is all that acts."""
     if plan.gravity.is_idle:
         return None
     return GravityForces(client_id, plan, world_from_asset_xyzw, free, articulations)
@@ -197,14 +197,14 @@ class GravityForces:
         self._factors = np.array([body.gravity_factor for _, body in falling])
         self.weigh()
         # Joints must know these forces: their solve balances them.
-        articulations.solver.field = self._changes_of_links
+        articulations.solver.gravity_change = self._changes_of_links
 
     def change(self, plan: ScenePlan) -> None:
-        """Take the fields of a plan, from the next step on."""
+        """Use the gravity volumes of another plan from the next step on."""
         self._fields = GravityFields(plan.gravity, plan.frames, self._world_from_asset_xyzw)
 
     def weigh(self) -> None:
-        """Note what the free bodies weigh, now and whenever that has changed."""
+        """Read the masses of the free bodies again after they have changed."""
         mass_of = dict(zip(self._free.ids, (plan.mass for plan in self._free.plans), strict=True))
         self._masses = np.array([mass_of[body_id] for body_id in self._ids])
 
@@ -213,7 +213,7 @@ class GravityForces:
 
         Args:
             engine: Gravity of the engine [m/s^2].
-            world_from_node: Of all nodes now, shape [node_count, 4, 4].
+            world_from_node: Current frames of all nodes, shape [node_count, 4, 4].
         """
         self._engine = engine
         self._fields.follow(world_from_node)
@@ -237,7 +237,7 @@ class GravityForces:
         return self._changes(points, nodes, factors)
 
     def _changes(self, points: FloatArray, nodes: IntArray, factors: FloatArray) -> FloatArray:
-        """What bodies accelerate more than the engine knows [m/s^2], shape [k, 3]."""
+        """Return wanted minus engine gravity, times the gravity factors [m/s^2], shape [k, 3]."""
         wanted = self._fields.accelerations(points, nodes, self._engine)
         result: FloatArray = factors[:, None] * (wanted - np.array(self._engine))
         return result

@@ -1,7 +1,7 @@
-"""Files that PyBullet reads again for every copy of a robot, by content.
+"""Content-addressed files for PyBullet, which reads them again for every copy of a robot.
 
-PyBullet keeps what it read by path for the life of the process: one path per content, always. They
-are kept on this machine for other processes; where that cannot be, until the process ends.
+PyBullet caches what it read by path for the life of the process: one path per content, always. The
+files stay on this machine for other processes; where that is impossible, until this one ends.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ __all__ = ["KEPT_FILES", "kept_file"]
 
 
 class _KeptFiles:
-    """A folder that only this user can enter; it goes when the process ends."""
+    """A folder that only this user can enter; it is deleted when the process ends."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
         self._paths: dict[tuple[bytes, str], str] = {}
 
     def are_in(self, text: str) -> bool:
-        """Whether a text speaks of such files, which no other process can read."""
+        """Return True if a text names files of this folder, which no other process can read."""
         return self._folder is not None and str(self._folder) in text
 
     def file(self, digest: bytes, suffix: str, write: Callable[[], bytes]) -> str:
-        """The file of a content; ``write`` makes it where it is not there yet."""
+        """Return the path of the file with a content; ``write`` gives the content of a new file."""
         path = self._paths.get((digest, suffix))
         # Somebody may have tidied up; pathlib takes twenty times as long to see (measured).
         if path is None or not os.access(path, os.R_OK):
@@ -58,7 +58,7 @@ KEPT_FILES = _KeptFiles()
 def kept_file(
     folder: str | os.PathLike[str], digest: bytes, suffix: str, write: Callable[[], bytes]
 ) -> str:
-    """The file of a content in a folder of ``disk_cache``; ``write`` makes one that is missing."""
+    """Return the path of a content in a folder of ``disk_cache``; ``write`` gives a missing one."""
     path = f"{os.fspath(folder)}{os.sep}{digest.hex()}{suffix}"
     if is_kept(path) or write_file(Path(path), [write()]):
         return path

@@ -19,18 +19,18 @@ __all__ = [
 
 
 _ENDLESS = 1e3
-"""[m] A larger box is that of a plane, or of a landscape."""
+"""Edge [m] from which a box is taken for that of a plane or a landscape."""
 
 NO_DISPLAY = "a window needs a display and DISPLAY is not set"
 
 
 def has_display() -> bool:
-    """Whether a window can be shown here."""
+    """Return True if a window can be shown on this machine."""
     return bool(os.environ.get("DISPLAY")) or not sys.platform.startswith("linux")
 
 
 def open_world(*, gravity: Vec3, time_step: float, window: bool = False) -> int:
-    """A new world whose contacts are found in the same order in every run; gives its client id.
+    """Create a world whose contact order is the same in every run; return its client id.
 
     Args:
         gravity: [m/s^2]
@@ -72,7 +72,7 @@ def close_world(client_id: int) -> None:
 
 
 def extent(client_id: int, body_ids: Sequence[int]) -> FloatArray:
-    """Of the box around some bodies, without those that have no end [m], shape [3]."""
+    """Return the edges of the box around bodies, endless ones left out [m], shape [3]."""
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for body in body_ids:
         for link in range(-1, pybullet.getNumJoints(body, physicsClientId=client_id)):

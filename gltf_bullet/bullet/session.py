@@ -1,8 +1,10 @@
-"""One PyBullet world as we know it: what is ours in it, and whether it is still the same world.
+"""The session of one PyBullet world: which bodies are ours, and if it is still the same world.
 
 ``resetSimulation``, ``disconnect`` with a client id that is given out again, and somebody else's
-``removeBody`` void our ids without a word: PyBullet then answers with strangers' bodies, or ends
-the process. Every public call asks its ``BodyLease`` first.
+``removeBody`` void our ids silently: PyBullet then answers with other bodies' values, or ends the
+process. Every public call asks its ``BodyOwnership`` first.
+
+The file is long because tags, settings and steps of a world end with the same session.
 """
 
 from __future__ import annotations
@@ -36,25 +38,25 @@ __all__ = [
     "require_client",
 ]
 
-_SIGN_KEY = "gltf_bullet world"
-"""User data of every body of ours: the token of the session that it was created in."""
+_TAG_KEY = "gltf_bullet world"
+"""User data key of our bodies; the value, their ownership tag, begins with the session's token."""
 
 _SETTINGS = itemgetter(
     "fixedTimeStep", "numSubSteps",
     "gravityAccelerationX", "gravityAccelerationY", "gravityAccelerationZ",
 )  # fmt: skip
-"""Those that we know, of what the engine tells."""
+"""Picks our :class:`EngineSettings` out of ``getPhysicsEngineParameters``."""
 
 _SESSIONS: dict[int, EngineSession] = {}
-"""The last known life of each client's world."""
+"""The last known session of each client."""
 _MAKING = threading.Lock()
-"""Held by none that holds, or waits for, a session's own."""
+"""Guards :data:`_SESSIONS`; never acquired by a thread that holds or waits for a session's lock."""
 
 T = TypeVar("T")
 
 
 class _BulletClientObject(Protocol):
-    """``pybullet_utils.bullet_client.BulletClient``, by what we need of it."""
+    """The part of ``pybullet_utils.bullet_client.BulletClient`` that we use."""
 
     _client: int
 
@@ -64,22 +66,22 @@ PhysicsClient: TypeAlias = "int | _BulletClientObject"
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """Settings of a world, read anew each step and never assumed."""
+    """Settings of a world, read anew in each step."""
 
     time_step: float
-    """[s] that one ``stepSimulation`` advances."""
+    """Time that one ``stepSimulation`` advances [s]."""
     substeps: int
     """Internal steps per ``stepSimulation``; 0 and 1 mean one."""
     gravity: Vec3
-    """[m/s^2]"""
+    """Gravity of the world [m/s^2]."""
 
 
 def require_client(physics_client: PhysicsClient) -> int:
-    """The id of a connected physics server.
+    """Return the id of a connected physics client.
 
     Raises:
         EngineError: There is no such connection.
-        TypeError: Neither an id nor a ``BulletClient``.
+        TypeError: The value is neither an id nor a ``BulletClient``.
     """
     known: Any = getattr(physics_client, "_client", physics_client)
     try:
@@ -98,7 +100,7 @@ def require_client(physics_client: PhysicsClient) -> int:
 
 
 def engine_session(client_id: int) -> EngineSession:
-    """The session of a connected client; a new one after a reset or a reconnection."""
+    """Return the session of a connected client; a new one after a reset or a reconnection."""
     known = _SESSIONS.get(client_id)
     if known is not None:
         with known.lock:
@@ -111,127 +113,131 @@ def engine_session(client_id: int) -> EngineSession:
 
 
 def known_session(client_id: int) -> EngineSession | None:
-    """The session of a client if there is one, for those that only read its world."""
+    """Return the session of a client if there is one, for code that only reads its world."""
     known = _SESSIONS.get(client_id)
     return known if known is not None and known.is_alive() else None
 
 
 class EngineSession:
-    """One life of one client's world: from connecting, or a reset, to the next one."""
+    """The life of one client's world, from connecting or a reset to the next reset."""
 
     def __init__(self, client_id: int) -> None:
         """Begin a session; call :func:`engine_session` instead."""
         self.client_id = client_id
         self.lock = threading.RLock()
-        """Held while a scene is made, stepped or removed: PyBullet's worlds know no threads."""
+        """Held while a scene is made, stepped or removed: a PyBullet world is not thread-safe."""
         self.shapes = EngineShapes(client_id)
-        """Collision shapes by content."""
+        """Cache of collision shapes by content."""
         self.token = secrets.token_hex(8)
-        """No other world has it."""
-        self._marks: dict[int, tuple[int, bytes]] = {}
-        """Of our bodies: the user data's id, and what it says."""
+        """Random text that identifies this world among all worlds and processes."""
+        self._tags: dict[int, tuple[int, bytes]] = {}
+        """Ownership tag of each of our bodies: id and text of its user datum."""
         self._owners: dict[int, object] = {}
-        """Whose they are: the id of a body that others removed goes to another scene's."""
+        """Owner of each of our bodies; an id may be given out again to another scene's body."""
         self.origins: dict[int, str] = {}
-        """What names a body of ours for good, in other processes too: ids are given out again."""
-        self._signed = 0
-        """How many bodies were named so."""
+        """Permanent name of each of our bodies, unique across processes; body ids are reused."""
+        self._tag_count = 0
+        """Number of tags given so far; makes tags and permanent names unique."""
         self.known_settings = EngineSettings(time_step=0.0, substeps=0, gravity=(0.0, 0.0, 0.0))
-        """As they were read last."""
+        """Settings at the last :meth:`settings`."""
         self._numbers: tuple[Any, ...] = ()
-        """What they were made of."""
+        """PyBullet's numbers that :attr:`known_settings` were made of."""
         self.force_scale = 1.0
-        """Factor of the forces that PyBullet tells of contacts: impulses by the time step of now,
-        which is several of those that the last engine step took where a step was divided."""
+        """Factor on the contact forces that PyBullet reports after a divided step: the engine
+        divides impulses by the current time step, which is several of those that its last step
+        took.
+        """
         self._undivided: float | None = None
-        """The world's time step [s], while the engine makes parts of it."""
+        """The world's own time step [s] while a step is divided; else ``None``."""
         self.divided_settings: EngineSettings | None = None
-        """How the engine steps meanwhile."""
-        self._unsigned: set[int] = set()
-        """Bodies that PyBullet takes no mark for: those of a batch, before ``syncBodyInfo``."""
+        """Settings of the engine while a step is divided; else ``None``."""
+        self._untagged: set[int] = set()
+        """Bodies without a readable tag: PyBullet shows none on bodies of a batch before
+        ``syncBodyInfo``.
+        """
         self._shared: dict[object, Any] = {}
 
-    # --- what all scenes of the world share ---------------------------------------------------
+    # --- objects shared by all scenes of the world --------------------------------------------
 
     def shared(self, make: Callable[[EngineSession], T]) -> T:
-        """The one thing of its kind in this world, e.g. the collision bits; made at first use."""
+        """Return the world's one object of a kind, e.g. the collision bits; made at first use."""
         if make in self._shared:
             known: T = self._shared[make]
             return known
         made = self._shared[make] = make(self)
         return made
 
-    # --- is this still the same world? --------------------------------------------------------
+    # --- ownership tags: is this still the same world? ----------------------------------------
 
     def is_alive(self) -> bool:
-        """Whether our ids still mean what they meant."""
+        """Return True if the client still has the world of this session, and our ids are valid."""
         if _SESSIONS.get(self.client_id, self) is not self:
             return False
         if not pybullet.isConnected(self.client_id):
             return False
-        while self._marks:
-            body_id = next(iter(self._marks))
-            if self._is_marked(body_id):
+        while self._tags:
+            body_id = next(iter(self._tags))
+            if self._is_tagged(body_id):
                 return True
-            del self._marks[body_id]
+            del self._tags[body_id]
         return self.shapes.answers()
 
-    def sign(
+    def tag(
         self,
         body_ids: Iterable[int],
         unsynchronised: Container[int] = (),
         owner: object = None,
     ) -> None:
-        """Mark bodies as ours; a mark goes with its body (measured: 2.5 us each).
+        """Tag bodies as ours; a tag is removed with its body (measured: 2.5 us each).
 
-        ``unsynchronised``: those of them that were made in batches. ``owner``: of new ones; else
-        they take the place of others of the same owner.
+        ``unsynchronised``: those of them that were made in batches. ``owner``: owner of new bodies;
+        without it the bodies replace others and keep their owner and permanent name.
         """
         for body_id in body_ids:
-            # Ids of bodies and of user data are given out again: no mark says what another said.
-            self._signed += 1
-            mark = f"{self.token}{self._signed:x}"
-            data = pybullet.addUserData(body_id, _SIGN_KEY, mark, physicsClientId=self.client_id)
-            # PyBullet takes a mark for any body but shows none on those it has not synchronised, or
-            # that of a body that had the same id.
-            text = mark.encode()
+            # Ids of bodies and of user data are reused, so no two tags have the same text.
+            self._tag_count += 1
+            tag = f"{self.token}{self._tag_count:x}"
+            data = pybullet.addUserData(body_id, _TAG_KEY, tag, physicsClientId=self.client_id)
+            # PyBullet accepts a tag for any body, but returns none for those it has not
+            # synchronised, or that of an earlier body with the same id.
+            text = tag.encode()
             if body_id not in unsynchronised or text == pybullet.getUserData(data, self.client_id):
-                self._marks[body_id] = (data, text)
+                self._tags[body_id] = (data, text)
             else:
-                self._unsigned.add(body_id)
+                self._untagged.add(body_id)
             if owner is not None:
                 self._owners[body_id] = owner
             if owner is not None or body_id not in self.origins:
-                self.origins[body_id] = f"{self.token} {self._signed}"
+                self.origins[body_id] = f"{self.token} {self._tag_count}"
 
     def origins_of(self, body_ids: Iterable[int]) -> tuple[str, ...]:
-        """What names bodies of ours for good."""
+        """Return the permanent names of bodies of ours."""
         return tuple([self.origins[body_id] for body_id in body_ids])
 
     def rename(self, body_ids: Sequence[int], origins: Sequence[str]) -> None:
-        """Let bodies be those that others were, if they are as many and those are gone."""
+        """Give bodies the permanent names of others, if as many, and if the others are gone."""
         if len(body_ids) == len(origins) and set(self.origins.values()).isdisjoint(origins):
             self.origins.update(zip(body_ids, origins, strict=True))
 
     def mark(self, body_id: int) -> tuple[int, bytes] | None:
-        """Number and text of the user datum that marks a body of ours; ``None`` without."""
-        return self._marks.get(body_id)
+        """Return id and text of the user datum that tags a body of ours; ``None`` without one."""
+        return self._tags.get(body_id)
 
     def knows(self, body_id: int) -> bool:
-        """Whether an id is that of a body of ours, as far as can be told without the engine."""
-        return body_id in self._marks or body_id in self._unsigned
+        """Return True if an id is one of our bodies', by our own records alone."""
+        return body_id in self._tags or body_id in self._untagged
 
-    def holds(self, body_id: int, owner: object = None) -> bool:
-        """Whether one of our bodies is still there (measured: 0.3 us, without a mark 1 us).
+    def has_body(self, body_id: int, owner: object = None) -> bool:
+        """Return True if one of our bodies is still there (measured: 0.3 us, without a tag 1 us).
 
-        ``owner``: whose it must be.
+        ``owner``: the owner that it must have.
         """
         if owner is not None and self._owners.get(body_id) is not owner:
             return False
-        mark = self._marks.get(body_id)
-        if mark is not None:
-            return bool(pybullet.getUserData(mark[0], self.client_id) == mark[1])
-        if body_id not in self._unsigned:
+        tag = self._tags.get(body_id)
+        if tag is not None:
+            return bool(pybullet.getUserData(tag[0], self.client_id) == tag[1])
+        if body_id not in self._untagged:
             return False
         try:
             pybullet.getBasePositionAndOrientation(body_id, self.client_id)
@@ -240,19 +246,19 @@ class EngineSession:
         return True
 
     def watch(self, body_ids: Iterable[int]) -> Callable[[], bool]:
-        """What says whether bodies are still those that are marked now."""
-        marks = {body_id: self._marks.get(body_id) for body_id in body_ids}
+        """Return a function that says if the bodies are still those that are tagged now."""
+        tags = {body_id: self._tags.get(body_id) for body_id in body_ids}
         return lambda: all(
-            self._marks.get(body_id) == mark and self.holds(body_id)
-            for body_id, mark in marks.items()
+            self._tags.get(body_id) == tag and self.has_body(body_id)
+            for body_id, tag in tags.items()
         )
 
-    def _is_marked(self, body_id: int) -> bool:
-        mark = self._marks.get(body_id)
-        return mark is not None and pybullet.getUserData(mark[0], self.client_id) == mark[1]
+    def _is_tagged(self, body_id: int) -> bool:
+        tag = self._tags.get(body_id)
+        return tag is not None and pybullet.getUserData(tag[0], self.client_id) == tag[1]
 
     def is_current(self) -> bool:
-        """As far as can be told without asking the engine: safe while objects are finalised."""
+        """Return True if this is the client's last session; asks no engine: safe in finalisers."""
         return _SESSIONS.get(self.client_id) is self and bool(pybullet.isConnected(self.client_id))
 
     # --- the world as a whole -----------------------------------------------------------------
@@ -281,14 +287,14 @@ class EngineSession:
         return self.known_settings
 
     def divide(self, settings: EngineSettings, part: float) -> EngineSettings:
-        """Let the engine's steps be parts of the world's time step, until :meth:`undivide`.
+        """Make engine steps of a part of the world's time step, until :meth:`undivide`.
 
         Args:
-            settings: Of the world.
+            settings: Settings of the undivided world.
             part: Length of the coming engine steps [s].
 
         Returns:
-            How the engine steps meanwhile.
+            The settings of the engine meanwhile.
         """
         if self.divided_settings is not None and self.divided_settings.time_step == part:
             return self.divided_settings
@@ -298,7 +304,7 @@ class EngineSession:
         return self.divided_settings
 
     def undivide(self) -> None:
-        """Give the world its time step back; harmless where it has it."""
+        """Restore the world's own time step after :meth:`divide`; no effect otherwise."""
         if (
             self._undivided is not None
             and self.divided_settings is not None
@@ -322,57 +328,57 @@ class EngineSession:
             raise EngineError(f"stepSimulation: {error}") from error
 
     def last_body(self) -> tuple[int, int]:
-        """How many bodies the world has, and the id of the last one; none once disconnected."""
+        """Return the number of bodies and the id of the last one; 0 and -1 if disconnected."""
         try:
             count = pybullet.getNumBodies(self.client_id)
             return count, pybullet.getBodyUniqueId(count - 1, self.client_id) if count else -1
-        except pybullet.error:  # whoever wants to step is told so
+        except pybullet.error:  # the next step raises an error for it
             return 0, -1
 
     def detect_collisions(self) -> None:
-        """Find pairs and contacts for the poses as they are; nothing moves."""
+        """Update overlapping pairs and contacts for the current poses without a time step."""
         pybullet.performCollisionDetection(physicsClientId=self.client_id)
 
-    def holds_first(self, body_ids: Sequence[int], owner: object) -> bool:
-        """Whether the first of some bodies bears its mark: then ids mean what they meant."""
-        mark = self._marks.get(body_ids[0]) if body_ids else None
+    def has_first(self, body_ids: Sequence[int], owner: object) -> bool:
+        """Return True if the first of some bodies has its tag and owner: the world is the same."""
+        tag = self._tags.get(body_ids[0]) if body_ids else None
         if (
-            mark is None
+            tag is None
             or self._owners.get(body_ids[0]) is not owner
             or not pybullet.isConnected(self.client_id)
         ):
             return False
-        return bool(pybullet.getUserData(mark[0], self.client_id) == mark[1])
+        return bool(pybullet.getUserData(tag[0], self.client_id) == tag[1])
 
     def remove_bodies(self, body_ids: Iterable[int], owner: object, held: int = 0) -> None:
-        """Remove those of an owner's bodies that are still there, of a session that is alive.
+        """Remove an owner's bodies that are still there; the session must be alive.
 
-        ``held``: how many of them, the first ones, are known to be there.
+        ``held``: number of leading bodies that are known to be there.
         """
-        client_id, holds = self.client_id, self.holds
-        marks, unsigned, origins = self._marks, self._unsigned, self.origins
+        client_id, has_body = self.client_id, self.has_body
+        tags, untagged, origins = self._tags, self._untagged, self.origins
         for number, body_id in enumerate(body_ids):
             if self._owners.get(body_id, owner) is not owner:
-                continue  # it is another one by now
+                continue  # the id belongs to another owner's body by now
             self._owners.pop(body_id, None)
             try:
-                if number < held or holds(body_id):
+                if number < held or has_body(body_id):
                     pybullet.removeBody(body_id, client_id)
             except pybullet.error:  # gone already
                 pass
-            if marks.pop(body_id, None) is None:
-                unsigned.discard(body_id)
+            if tags.pop(body_id, None) is None:
+                untagged.discard(body_id)
             origins.pop(body_id, None)
 
 
-# --- Worlds of our own, without a window: for the command line, tests and benchmarks --------------
+# --- Worlds without a window: for the command line, tests and benchmarks --------------------------
 
 EARTH_GRAVITY: Vec3 = (0.0, 0.0, -9.81)
 """[m/s^2] in a Z-up world."""
 
 
 def is_headless(client_id: int) -> bool:
-    """Whether a connected world is in this process and has no window (measured: 0.3 us)."""
+    """Return True if a connected world is in this process and has no window (measured: 0.3 us)."""
     method = pybullet.getConnectionInfo(client_id)["connectionMethod"]
     return bool(method == pybullet.DIRECT)
 

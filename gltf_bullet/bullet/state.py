@@ -35,15 +35,15 @@ __all__ = [
     "velocity_before_turn",
 ]
 
-# --- The state of some bodies only: what lets one scene go back while its neighbours go on --------
+# --- State of some bodies only: restores one scene while others in the world go on ----------------
 #
-# ``pybullet.restoreState`` knows whole worlds. Poses, velocities and joints can be written body by
-# body; contacts cannot, so they are found anew in the next step (a resting body settles again).
+# ``pybullet.restoreState`` restores whole worlds. Poses, velocities and joints can be written body
+# by body; contacts cannot, so they are found anew in the next step (a resting body settles again).
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyState:
-    """Of one body."""
+    """State of one body."""
 
     base: tuple[Any, Any, Any, Any]
     """Position [m], rotation xyzw, velocity [m/s] and spin [rad/s] of the inertial frame."""
@@ -57,11 +57,11 @@ class BodyStates:
     __slots__ = ("_states",)
 
     def __init__(self, client_id: int, body_ids: Sequence[int]) -> None:
-        """Read the bodies as they are now."""
+        """Read the current states of the bodies."""
         self._states = [read_body(client_id, body) for body in body_ids]
 
     def restore(self, client_id: int, body_ids: Sequence[int]) -> None:
-        """Put bodies back; their ids may be others than those that were read.
+        """Write the states back; the body ids may differ from those that were read.
 
         Raises:
             EngineError: There are more or fewer bodies, or PyBullet refused.
@@ -76,7 +76,7 @@ class BodyStates:
 
 
 def read_body(client_id: int, body: int) -> BodyState:
-    """As it is now."""
+    """Read the current state of a body."""
     position, rotation = pybullet.getBasePositionAndOrientation(body, client_id)
     velocity, spin = pybullet.getBaseVelocity(body, client_id)
     joints = []
@@ -88,7 +88,7 @@ def read_body(client_id: int, body: int) -> BodyState:
 
 
 def write_body(client_id: int, body: int, state: BodyState) -> None:
-    """Put a body back."""
+    """Write a state to a body."""
     position, rotation, velocity, spin = state.base
     pybullet.resetBasePositionAndOrientation(body, position, rotation, physicsClientId=client_id)
     pybullet.resetBaseVelocity(body, velocity, spin, physicsClientId=client_id)
@@ -97,13 +97,13 @@ def write_body(client_id: int, body: int, state: BodyState) -> None:
 
 
 def is_placed(client_id: int, body: int, state: BodyState) -> bool:
-    """Whether a body stands where a state has it, to the bit."""
+    """Return True if the pose of a body equals that of a state, to the bit."""
     position, rotation = pybullet.getBasePositionAndOrientation(body, client_id)
     return bool((position, rotation) == state.base[:2])
 
 
 class Renewable(Protocol):
-    """What a scene has in the engine's world."""
+    """The bodies of one scene, as far as a snapshot changes them."""
 
     def renew_contacts(self) -> None: ...
 
@@ -120,16 +120,17 @@ class EngineSnapshot:
     ) -> None:
         """Take the state of a world as it is now, and go on from it as from a restored one.
 
-        A contact that the state does not know stays as it is at restoring, a restored one lacks
-        its stiffness until it is made anew, and pairs have the order in which they were made anew
-        (all measured: compounds 18 mm apart after 200 steps otherwise). So all contacts are made
-        anew twice, before the state is taken and before it is restored: with one of both, 61 of 90
-        piles of compounds replay otherwise, with both 8.
+        Restoring keeps contacts that are not in the state, restored contacts lack their stiffness
+        until they are made anew, and pairs have the order in which they were made anew (all
+        measured: compounds 18 mm apart after 200 steps otherwise). So all contacts are made anew
+        twice, before the state is taken and before it is restored: with one of both, 61 of 90
+        piles of compounds replay differently, with both 8.
 
         Args:
             session: The world.
-            worlds: Of the scenes that will be restored from it, in that order.
-            has_moved: Whether they have been stepped: before, once is enough.
+            worlds: Scenes that will be restored from it, in that order.
+            has_moved: True if they have been stepped; before the first step, renewing the contacts
+                once is enough.
 
         Raises:
             EngineError: PyBullet refused.
@@ -152,13 +153,13 @@ class EngineSnapshot:
     def restore(self, session: EngineSession) -> bool:
         """Put a world back into this state; its bodies must be those of the saved one.
 
-        The engine knows them by their places in its lists, where the last one takes the place of
-        one that is removed: it would put bodies where others were, without a word. So where their
-        order is another, those that are still known are put back one by one, others stay as they
+        The engine identifies them by their places in its lists, where the last one fills the place
+        of a removed one: it would restore bodies to the poses of others, silently. So if their
+        order has changed, bodies that are still known are restored one by one, others stay as they
         are, and contacts are found anew.
 
         Returns:
-            Whether the engine has put them all back: :meth:`restore_again` does for a second time.
+            True if the engine has restored them all, so that :meth:`restore_again` may follow.
 
         Raises:
             EngineError: PyBullet refused: the bodies are others.
@@ -174,7 +175,7 @@ class EngineSnapshot:
                 self._restore_whole(session)
             for name, body in now:
                 state = self._bodies.get(name)
-                # The engine's lists are not quite that of its ids: what they tell is compared.
+                # The engine's lists are not quite in the order of its ids: poses are compared.
                 if state is not None and not is_placed(session.client_id, body, state):
                     write_body(session.client_id, body, state)
                     is_whole = False
@@ -183,13 +184,13 @@ class EngineSnapshot:
             raise EngineError(f"restoreState: {error}; the world holds other bodies") from error
 
     def restore_again(self, session: EngineSession) -> None:
-        """Put a world back where :meth:`restore` has just said that the engine does it all."""
+        """Repeat a :meth:`restore` that has just returned True."""
         self._restore_whole(session)
 
     def _is_in_order(self, now: list[tuple[str, int]], *, is_same_world: bool) -> bool:
-        """Whether all known bodies are where they were in the list of all.
+        """Return True if all known bodies have the places in the engine's list that they had.
 
-        In another world those whose scenes were not restored yet are taken for the saved ones.
+        In another world, bodies whose scenes were not restored yet are taken for the saved ones.
         """
         return all(
             name == then or (name not in self._bodies and not is_same_world)
@@ -205,7 +206,7 @@ class EngineSnapshot:
             pybullet.restoreState(fileName=path, physicsClientId=client_id)
 
     def to_bytes(self) -> bytes:
-        """The state as a ``.bullet`` file."""
+        """Return the state as a ``.bullet`` file."""
         if self._data is None:
             self._data = self._serialize()
         return self._data
@@ -240,7 +241,7 @@ def _bodies(session: EngineSession) -> list[tuple[str, int]]:
 
 
 def _forget(session: weakref.ref[EngineSession], state_id: int) -> None:
-    """Free the engine's copy, unless the world has been reset since and the id means another."""
+    """Free the engine's copy, unless the world was reset since and the id means another state."""
     world = session()
     if world is not None and world.is_current():
         with contextlib.suppress(pybullet.error):
@@ -259,10 +260,10 @@ def _temporary_file(data: bytes) -> Iterator[str]:
         os.unlink(path)
 
 
-# --- State and impulses of single links, on demand; never in the default step ---------------------
+# --- State and impulses of single links, read on demand; never in the default step ----------------
 
 ZERO: Vec3 = (0.0, 0.0, 0.0)
-"""No velocity."""
+"""Zero velocity."""
 
 LinkState: TypeAlias = tuple[Vec3, Quat, Vec3, Vec3]
 """Centre of mass [m], world_from_inertial (xyzw), its velocity [m/s] and spin [rad/s]."""
@@ -286,7 +287,7 @@ def link_state(client_id: int, body_id: int, link_index: int) -> LinkState:
 
 
 def velocity_at(state: LinkState, place: Sequence[float]) -> Vec3:
-    """Of what is at a place [m] on a link [m/s], world axes; arrays take 40 times as long."""
+    """Return the velocity of a point [m] of a link [m/s], world axes; numpy is 40 times as slow."""
     (x, y, z), _, (u, v, w), (p, q, r) = state
     a, b, c = place[0] - x, place[1] - y, place[2] - z
     return u + q * c - r * b, v + r * a - p * c, w + p * b - q * a
@@ -295,7 +296,7 @@ def velocity_at(state: LinkState, place: Sequence[float]) -> Vec3:
 def apply_base_force(
     client_id: int, body_id: int, force: Sequence[float], torque: Sequence[float]
 ) -> None:
-    """Push [N] and turn [N m] a free body during the coming step, world axes."""
+    """Apply a force [N] at the centre of mass and a torque [N m] to a free body, world axes."""
     point, _ = pybullet.getBasePositionAndOrientation(body_id, client_id)
     if any(force):
         pybullet.applyExternalForce(

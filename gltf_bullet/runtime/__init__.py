@@ -1,1 +1,1 @@
-"""Room 6: a world in motion."""
+"""Room 6: scenes in a running world, their steps, states, views and recordings."""

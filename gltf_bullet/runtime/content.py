@@ -1,4 +1,4 @@
-"""What a file says, read and checked; free of any engine."""
+"""The contents of a file, read and checked without an engine."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ _NOTHING: Final = PhysicsScene()
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AssetContent:
-    """One glTF file, read and checked; picklable."""
+    """The contents of one glTF file; picklable."""
 
     path: str
-    """The file as the caller named it, or ``"<memory>"``."""
+    """Path as the caller named it, or ``"<memory>"``."""
     document: Document
-    """The file itself."""
+    """The JSON and buffers of the file."""
     physics: PhysicsScene
     """All physics of the file."""
     animations: tuple[Animation, ...] = ()
     issues: tuple[Issue, ...]
-    """What reading found; translating adds its own to :attr:`Scene.issues`."""
+    """Issues of reading; those of translating are in :attr:`Scene.issues`."""
     acted: tuple[int, ...] | None = None
-    """Nodes that its behavior graph moves by name; ``None``: it has none that can be run."""
+    """Nodes that its behavior graph moves by name; ``None`` without a graph that can be run."""
     derived: dict[object, Any] = field(init=False, default_factory=dict)
-    """What others have made of it, by names of theirs; not pickled."""
+    """Results that other modules derive from it, by keys of theirs; not pickled."""
 
     def __reduce__(self) -> tuple[object, ...]:
         parts = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
@@ -66,15 +66,15 @@ class AssetContent:
 
     @property
     def automatic_visuals(self) -> Visuals:
-        """What shows the file best: meshes, with colliders of bodies that move without any."""
+        """The best visuals for the file: meshes, and colliders of moving bodies without any."""
         return automatic_visuals(self.tree, self.physics.motions, self.physics.colliders)
 
     def tree_at_start(self, *, running: bool) -> NodeTree:
-        """The nodes as they stand when the first step begins.
+        """Return the nodes at the beginning of the first step.
 
         Args:
-            running: Whether the animations play from load on: their nodes begin at the first keys,
-                wherever the file shows them at rest.
+            running: True if the animations play from load on: their nodes begin at the first keys,
+                whatever their pose in the file.
         """
         if not running or not any(t.node is not None for a in self.animations for t in a.tracks):
             return self.tree
@@ -86,11 +86,11 @@ class AssetContent:
         return replace(tree, translations=translations, rotations_xyzw=rotations, scales=scales)
 
     def animated_nodes(self, *, running: bool, acts: bool = False) -> AnimatedNodes:
-        """What the file's animations may move.
+        """Return the nodes that the file's animations may move.
 
         Args:
-            running: Whether they play from load on.
-            acts: Whether its behavior graph runs, which moves nodes, too.
+            running: True if they play from load on.
+            acts: True if its behavior graph runs, which moves nodes, too.
         """
         marked = np.zeros(len(self.tree), dtype=bool)
         driven: set[int] = set()
@@ -118,12 +118,12 @@ class AssetContent:
 
     @property
     def lacks(self) -> tuple[Issue, ...]:
-        """What is said of a file that has nothing to simulate, where somebody asks what it holds.
+        """The issue about a file with nothing to simulate, if no other issue explains it.
 
-        Loading says nothing of it: scenery is loaded to be seen.
+        Loading does not report it: scenery may be loaded for pictures.
         """
-        # A misspelt extension, one that is not known, or physics that could not be used is why:
-        # that is said already.
+        # A misspelt or unknown extension, or physics that cannot be used, is the cause then and has
+        # an issue of its own.
         worse = [issue for issue in self.issues if issue.severity is not Severity.INFO]
         is_told = any(
             issue.code.startswith(("EXTENSION_", "EXTERNAL_")) for issue in self.issues
@@ -140,12 +140,12 @@ class AssetContent:
 
     @property
     def acts(self) -> bool:
-        """Whether it has a behavior graph that can be run."""
+        """True if it has a behavior graph that can be run."""
         return self.acted is not None
 
     @property
     def movements(self) -> tuple[Animation, ...]:
-        """What moves nodes: the animations, and the graph as if it were another one."""
+        """All movements of nodes: the animations, and the graph as another one."""
         if not self.acted:
             return self.animations
         tracks = tuple(
@@ -158,7 +158,7 @@ class AssetContent:
         return (*self.animations, Animation(name="", tracks=tracks, duration=0.0))
 
     def to_glb(self) -> bytes:
-        """The whole file, with all buffers and images that it refers to, as a ``.glb``.
+        """Return the whole file, with all buffers and images that it refers to, as a ``.glb``.
 
         Raises:
             ContainerError: A buffer cannot be read.
@@ -184,7 +184,7 @@ def read_content(source: AssetSource, diagnostics: Diagnostics) -> AssetContent:
     if "KHR_interactivity" in document.extensions_used or document.root_extension(
         "KHR_interactivity"
     ):
-        # Imported where a file has a graph: all operations take some milliseconds.
+        # Imported for files with a graph only: all operations take some milliseconds.
         from gltf_bullet.behavior.reading import read_graphs
 
         graph = read_graphs(document.json, diagnostics)
@@ -201,16 +201,16 @@ def read_content(source: AssetSource, diagnostics: Diagnostics) -> AssetContent:
 
 
 def read_usable(source: AssetSource) -> AssetContent:
-    """Read a file that can be used; without PyBullet, which announces itself on the terminal.
+    """Read a file that can be used; without PyBullet, which prints to the terminal when imported.
 
     Raises:
-        AssetError: It cannot.
+        AssetError: The file cannot be used.
     """
     return require_usable(read_content(source, Diagnostics()))
 
 
 def require_usable(content: AssetContent) -> AssetContent:
-    """The content, where nothing refuses it.
+    """Return the content unless an issue refuses it.
 
     Raises:
         UnsupportedAssetError: It requires an extension that is not known.

@@ -1,7 +1,7 @@
-"""Whoever follows the bodies of a scene: nodes and animations, made when somebody looks.
+"""Nodes and animations of a scene, synchronised with its bodies on first use.
 
-Many scenes are only stepped. Of 300 boxes in one world, nodes and animations that nobody asked for
-were a quarter of what it took to load them.
+Many scenes are only stepped. Of 300 boxes in one world, unused nodes and animations were a quarter
+of the time to load them.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from gltf_bullet.transforms import FloatArray, Vec3
 __all__ = ["Followers", "Jump"]
 
 _Standing: TypeAlias = tuple[AnimatorState, FloatArray]
-"""Animations and local transforms; world_from_node of all nodes."""
+"""State and local transforms of the animations; and world_from_node of all nodes."""
 
 
 class Jump(enum.Enum):
-    """What happens between two steps to those who watch the nodes over time."""
+    """Discontinuities between two steps, for observers of the nodes over time."""
 
     BEGINS = enum.auto()
-    """A node is about to be put elsewhere."""
+    """A node will be put elsewhere."""
     ENDS = enum.auto()
-    """It is there."""
+    """The node has been put elsewhere."""
     OTHER_RUN = enum.auto()
     """The scene has gone back to a state."""
 
@@ -48,7 +48,7 @@ _LOCAL_MATRICES: MemoKey[FloatArray] = MemoKey("local transforms of all nodes, a
 
 
 class Followers:
-    """Of one scene; the bodies may be made anew."""
+    """Nodes and animations of one scene; they stay when the bodies are rebuilt."""
 
     def __init__(
         self,
@@ -57,15 +57,15 @@ class Followers:
         options: LoadOptions,
         guard: Callable[[], None],
     ) -> None:
-        """Know file, place and choices; ``guard`` raises where the scene is gone."""
+        """Store file, placement and options; ``guard`` raises an error if the scene is gone."""
         self._asset, self._placement, self._options = asset, placement, options
         self._guard = guard
         self.has_moved = False
-        """Whether the bodies have moved since :attr:`nodes` was asked for."""
+        """True if the bodies have moved since :attr:`nodes` was last read."""
         self._jump_listeners: list[Callable[[Jump], object]] = []
 
     def on_jump(self, callback: Callable[[Jump], object]) -> Callable[[], None]:
-        """Call ``callback`` with every :class:`Jump`; returns what ends it."""
+        """Call ``callback`` with every :class:`Jump`; return a function that ends it."""
         self._jump_listeners.append(callback)
 
         def end() -> None:
@@ -74,24 +74,24 @@ class Followers:
 
         return end
 
-    def tell(self, jump: Jump) -> None:
-        """Let the watchers know."""
+    def notify(self, jump: Jump) -> None:
+        """Call all observers."""
         for listener in tuple(self._jump_listeners):
             listener(jump)
 
     def follow(self, world: EngineWorld, physics: Callable[[], PhysicsScene]) -> None:
-        """Follow these bodies, made of a model that can be asked for, from now on."""
+        """Follow these bodies from now on; ``physics`` returns the model that they were made of."""
         self._world, self._physics = world, physics
         self.has_moved = False
         for made in ("_nodes", "driver", "watch"):
             self.__dict__.pop(made, None)
         self.are_busy = world.plan.memo.get(_HAS_WORK, self._find_work)
-        """Whether anything moves or changes that is no body."""
+        """True if animations or changing shapes need work in each step."""
         if self.are_busy:
-            self.driver, self.watch  # noqa: B018  # they note how everything begins
+            self.driver, self.watch  # noqa: B018  # they store the state at the beginning
 
     def _find_work(self) -> bool:
-        return bool(self.driver.has_work or not self.watch.is_idle)
+        return bool(self.driver.moves_anything or not self.watch.is_idle)
 
     @cached_property
     def animations(self) -> Animations:
@@ -101,20 +101,20 @@ class Followers:
 
     @cached_property
     def animator(self) -> Animator:
-        """Local transforms as the animations say."""
+        """Local transforms as set by the animations."""
         acted = (self._asset.acted or ()) if self._options.behavior else ()
         return Animator(self._asset.tree, self.animations, self._placement.matrix, acted)
 
     @cached_property
     def driver(self) -> AnimationDriver:
-        """Moves what the animations move."""
+        """Moves the nodes and bodies that animations drive."""
         world, animator = self._world, self.animator
         deforming = DeformingColliders(self._asset, self._physics(), animator, world, self._options)
         return AnimationDriver(animator, world, self._asset.tree, world.plan.frames, deforming)
 
     @cached_property
     def watch(self) -> ShapeWatch:
-        """Notices colliders that no longer have their shapes."""
+        """Detects colliders whose shapes have changed."""
         return ShapeWatch(self._asset, self._physics(), self.animator, self._world.plan)
 
     @cached_property
@@ -128,26 +128,26 @@ class Followers:
 
     @property
     def nodes(self) -> NodeSync:
-        """Where the nodes stand; ask again after a step."""
+        """The nodes' present transforms; read it again after a step."""
         nodes = self._nodes
         nodes.is_stale |= self.has_moved
         self.has_moved = False
         return nodes
 
     def look(self, node: int | None = None) -> FloatArray:
-        """:meth:`place` for users, who may have put bodies elsewhere with PyBullet's own calls.
+        """Do as :meth:`place` does, for users, who may have moved bodies by PyBullet's own calls.
 
-        ``node``: all that is looked at; a free body that carries it is asked for alone.
+        ``node``: the only node of interest; a free body that carries it is read alone.
         """
         if node is None or self._may_have_moved(node):
             self.has_moved = True
         return self.place()
 
     def matrix_of(self, node: int) -> FloatArray:
-        """world_from_node of one node now, for users, a copy, shape [4, 4].
+        """Return a copy of world_from_node of one node now, for users, shape [4, 4].
 
-        The link of a jointed body is asked for alone: all of them cost seven times as much as the
-        step of a cart-pole (measured).
+        The link of a jointed body is read alone: reading all costs seven times as much as the step
+        of a cart-pole (measured).
         """
         owner = int(self._world.plan.motion_node_of[node])
         found = None if self.are_busy else self._world.world_from_body(owner)
@@ -158,15 +158,15 @@ class Followers:
 
     @property
     def edits(self) -> int:
-        """Number of times that nodes were placed in their parents; makes :meth:`spot_of` old."""
+        """Number of changes of local transforms so far; each makes :meth:`spot_of` invalid."""
         return self.animator.edits
 
     def spot_of(self, node: int) -> tuple[int, Vec3]:
-        """Find where a node stands on the body that carries it, while nothing is animated.
+        """Return the point of the body at which a node is, if nothing is animated.
 
         Returns:
-            The motion node of that body and the place in its inertial frame [m]; -1 and the place
-            in the world where no body carries the node.
+            The motion node of the body that carries the node, and the position in its inertial
+            frame [m]; -1 and the position in the world if no body carries the node.
         """
         owner = int(self._world.plan.motion_node_of[node])
         if owner < 0:
@@ -183,16 +183,16 @@ class Followers:
         return owner in world.articulations.link_of
 
     def place(self) -> FloatArray:
-        """world_from_node of all nodes now, shape [node_count, 4, 4]."""
+        """Return world_from_node of all nodes now, shape [node_count, 4, 4]."""
         return self.nodes.world_from_node
 
     def settle(self) -> None:
-        """Bring along what a body carries that was put elsewhere."""
+        """Update animated colliders on a body that was put elsewhere."""
         if self.are_busy:
             self.driver.settle(self.place())
 
     def standing(self) -> _Standing:
-        """How everything stands; not to be changed."""
+        """Return animations and world_from_node of all nodes for a state; read-only."""
         if self.has_moved or self.__dict__.keys() & {"_nodes", "animator"}:
             return self.animator.state(), self.place().copy()
         plan = self._world.plan
@@ -200,8 +200,8 @@ class Followers:
         return AnimatorState(local=local), plan.frames.world_from_node
 
     def take(self, matrices: FloatArray) -> None:
-        """Stand as a :meth:`standing` says, whose first part the animator has already."""
+        """Restore :meth:`standing`, whose first part the animator has restored already."""
         self.driver.restart()
         self.has_moved = False
         self._nodes.stand(matrices)
-        self.tell(Jump.OTHER_RUN)
+        self.notify(Jump.OTHER_RUN)

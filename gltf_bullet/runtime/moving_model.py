@@ -1,4 +1,4 @@
-"""A model whose bodies start with the velocities that others have now."""
+"""Models whose initial velocities are replaced by those of a running scene."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ def with_velocities(
     physics: PhysicsScene,
     before: PhysicsScene,
     velocities_in_node: Callable[[int], tuple[Vec3, Vec3]],
-    is_led: Callable[[int], bool],
+    is_animated: Callable[[int], bool],
 ) -> PhysicsScene:
-    """``physics`` with the velocities that the bodies of ``before`` have now.
+    """Return ``physics`` with the velocities that the bodies of ``before`` have now.
 
     Args:
         physics: An edited model; velocities that it states otherwise than ``before`` are kept.
         before: The model that runs.
-        velocities_in_node: Velocity [m/s] and spin [rad/s] of a running body in its node's axes.
-        is_led: Whether an animation moves a body; a kinematic one goes on as the file says after.
+        velocities_in_node: Returns velocity [m/s] and spin [rad/s] of a body in its node's axes.
+        is_animated: Returns True if an animation moves a body; a kinematic one has the file's
+            velocity afterwards.
     """
     motions = dict(physics.motions)
     for node, motion in physics.motions.items():
         old = before.motions.get(node)
         if motion.kind is MotionKind.STATIC or old is None:
             continue
-        if motion.kind is old.kind is MotionKind.KINEMATIC and is_led(node):
+        if motion.kind is old.kind is MotionKind.KINEMATIC and is_animated(node):
             continue
         linear, angular = velocities_in_node(node)
         if motion.linear_velocity == old.linear_velocity:
@@ -43,7 +44,7 @@ def with_velocities(
 
 
 def moved_as(physics: PhysicsScene, moving: PhysicsScene) -> PhysicsScene:
-    """``physics`` with the velocities of another model of the same bodies."""
+    """Return ``physics`` with the velocities of another model of the same bodies."""
     return with_velocities(
         physics,
         physics,
@@ -57,10 +58,10 @@ def moved_as(physics: PhysicsScene, moving: PhysicsScene) -> PhysicsScene:
 
 
 def with_cruises(physics: PhysicsScene, moving: PhysicsScene) -> PhysicsScene:
-    """``physics`` with the velocities that kinematic bodies have in ``moving``.
+    """Return ``physics`` with the velocities that kinematic bodies have in ``moving``.
 
-    These are constant in the world (KHR_physics_rigid_bodies, "Motions"), not in the node, and the
-    model states them in the node as it stands when the bodies are made.
+    These are constant in the world (KHR_physics_rigid_bodies, "Motions"), not in the node, while a
+    model states them in the frame of the node at the creation of the bodies.
     """
     motions = {
         node: moving.motions[node] if motion.kind is MotionKind.KINEMATIC else motion
@@ -70,7 +71,7 @@ def with_cruises(physics: PhysicsScene, moving: PhysicsScene) -> PhysicsScene:
 
 
 def begins_to_move(node: int, physics: PhysicsScene, frames: NodeFrames) -> bool:
-    """Whether triggers, which take a static body to rest, learn now that it is put elsewhere."""
+    """Return True if triggers take a static body for resting, which is now put elsewhere."""
     motion = physics.motions.get(node)
     is_static = motion is not None and motion.kind is MotionKind.STATIC
     return is_static and bool(physics.triggers) and node not in frames.placed

@@ -1,6 +1,6 @@
-"""Engine poses to node transforms: stacked arrays, one matrix product per depth level.
+"""Node transforms from engine poses: stacked arrays, one matrix product per depth level.
 
-Only nodes at or below something that moves are touched; the rest keep their matrices from load.
+Only nodes at or below a moving node are updated; the rest keep their matrices from load.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from gltf_bullet.transforms import (
 __all__ = ["NodeSync"]
 
 _SAME_SIZE = 1e-6
-"""Of factors, and of cosines between axes."""
+"""Tolerance of scale factors, and of cosines between axes."""
 
 
 class NodeSync:
-    """World matrices of all nodes, kept in step with the bodies."""
+    """World matrices of all nodes, updated from the poses of the bodies."""
 
     def __init__(
         self,
@@ -47,14 +47,14 @@ class NodeSync:
 
         Args:
             tree: The nodes.
-            frames: Where they stand at load.
+            frames: Their frames at load.
             body_nodes: Nodes whose world frame the engine gives, shape [body_count].
             local: parent_from_node, shape [node_count, 4, 4]; rows of animated nodes change.
             animated: Nodes whose local transform animations set, shape [node_count].
             world_from_asset: Frame of the roots, shape [4, 4].
-            read: Reads the bodies: yields the arguments of :meth:`update`.
+            read: Reads the bodies; returns the arguments of :meth:`update`.
             scaled: Nodes whose size animations change, shape [node_count].
-            maps_of: Scale and shear of such nodes now, shape [k, 3, 3].
+            maps_of: Returns present scale and shear of such nodes, shape [k, 3, 3].
         """
         self._tree = tree
         self._body_nodes = body_nodes
@@ -62,16 +62,16 @@ class NodeSync:
         self._maps = self._node_maps[body_nodes]
         self._inverse_maps: dict[int, FloatArray] = {}
         self._scaled_rows: IntArray = np.flatnonzero(scaled[body_nodes])
-        """Of bodies with a size that changes."""
+        """Rows of bodies whose size changes."""
         self._maps_of = maps_of
         self._local = local
         self._world_from_asset = world_from_asset
         self.moving_nodes: IntArray = np.union1d(body_nodes, np.flatnonzero(animated))
-        """Nodes that physics or an animation sets, ascending; others only follow."""
+        """Nodes that physics or an animation sets, ascending; others follow their parents."""
         self._world: FloatArray = frames.world_from_node.copy()
         self._read = read
         self.is_stale = False
-        """Whether bodies have moved: the nodes are placed when somebody looks."""
+        """True if bodies have moved since the last update, which the next read does."""
         simulated = np.zeros(len(tree), dtype=bool)
         simulated[body_nodes] = True
         below = tree.nearest_at_or_above(simulated | animated) >= 0
@@ -85,21 +85,21 @@ class NodeSync:
 
     @property
     def world_from_node(self) -> FloatArray:
-        """Where all nodes stand, scale included, shape [node_count, 4, 4]."""
+        """World matrices of all nodes, scale included, shape [node_count, 4, 4]."""
         if self.is_stale:
             self.update(*self._read())
         return self._world
 
     def place(self) -> FloatArray:
-        """:attr:`world_from_node`, for those who only sometimes look."""
+        """Return :attr:`world_from_node`, as a function for code that only sometimes needs it."""
         return self.world_from_node
 
     def update(self, positions: FloatArray, rotations_xyzw: FloatArray) -> None:
-        """Place the bodies' nodes, then everything below them and below animated nodes.
+        """Set the frames of the bodies' nodes, then of all below them and below animated nodes.
 
         Args:
-            positions: Of the body frames [m], in the order of ``body_nodes``, shape [k, 3].
-            rotations_xyzw: Shape [k, 4].
+            positions: Body frame positions [m], in the order of ``body_nodes``, shape [k, 3].
+            rotations_xyzw: Body frame rotations, shape [k, 4].
         """
         self.is_stale = False
         world = self._world
@@ -117,16 +117,16 @@ class NodeSync:
             world[followers] = np.matmul(above, local)
 
     def stand(self, world_from_node: FloatArray) -> None:
-        """Take all nodes for standing so, shape [node_count, 4, 4]."""
+        """Set the world matrices of all nodes, shape [node_count, 4, 4]."""
         self.is_stale = False
         self._world[:] = world_from_node
 
     def carried(self, node: int, owner: int, world_from_body: FloatArray) -> FloatArray:
-        """Find where a node stands that the body of the node ``owner`` carries, shape [4, 4].
+        """Return the matrix of a node on the body of the node ``owner``, shape [4, 4].
 
         Args:
-            node: Which.
-            owner: The motion node; -1: none, so that the asset's root carries it.
+            node: The node.
+            owner: The motion node; -1: none, so that the asset's root carries the node.
             world_from_body: Frame of the body, or of the root, rigid, shape [4, 4].
         """
         path = [node]
@@ -141,7 +141,7 @@ class NodeSync:
 
     @property
     def written_nodes(self) -> IntArray:
-        """:attr:`moving_nodes`, and those that stand in their parent otherwise than in the file."""
+        """:attr:`moving_nodes`, and nodes whose local transform differs from the file's."""
         is_set = (self._local != self._file_local).any(axis=(1, 2))
         return np.union1d(self.moving_nodes, np.flatnonzero(is_set))
 
@@ -152,22 +152,22 @@ class NodeSync:
     # --- single nodes -------------------------------------------------------------------------
 
     def local_matrices(self, nodes: IntArray) -> FloatArray:
-        """parent_from_node of some nodes now, shape [k, 4, 4]."""
+        """Return parent_from_node of some nodes now, shape [k, 4, 4]."""
         parents = self._tree.parents[nodes]
         above = self.world_from_node[parents]
         above[parents < 0] = self._world_from_asset
         return np.asarray(np.linalg.solve(above, self.world_from_node[nodes]), np.float64)
 
     def local_matrix(self, node: int) -> FloatArray:
-        """parent_from_node of one node now, shape [4, 4]."""
+        """Return parent_from_node of one node now, shape [4, 4]."""
         return self.local_matrices(np.array([node])).reshape(4, 4)
 
     def local_parts(self, node: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Local translation, rotation xyzw and scale of one node now, signs as authored."""
+        """Return local translation, rotation xyzw and scale of one node now, signs as authored."""
         return decompose_trs(self.local_matrix(node), self._tree.scales[node])
 
     def composed(self, nodes: IntArray, parent_from_node: FloatArray) -> FloatArray:
-        """world_from_node of all nodes with other local transforms of some, shape [k, 4, 4]."""
+        """Return world_from_node of all nodes with new local transforms of some, [k, 4, 4]."""
         local = self._local.copy()
         local[nodes] = parent_from_node
         return self._tree.compose(local, self._world_from_asset)
@@ -175,11 +175,11 @@ class NodeSync:
     def rigid_matrices(
         self, nodes: Sequence[int] | IntArray, world_from_node: FloatArray | None = None
     ) -> FloatArray:
-        """world_from_node without the scale and shear of load, shape [k, 4, 4].
+        """Return world_from_node without the scale and shear of load, shape [k, 4, 4].
 
         Args:
-            nodes: Which.
-            world_from_node: Of all nodes at another moment; ``None``: now.
+            nodes: Indices of the nodes.
+            world_from_node: Matrices of all nodes at another time; ``None``: now.
         """
         world = self.world_from_node if world_from_node is None else world_from_node
         result = np.zeros((len(nodes), 4, 4))
@@ -192,7 +192,7 @@ class NodeSync:
         return result
 
     def shown_matrices(self, links: Sequence[ShownLink]) -> FloatArray:
-        """Where shown meshes stand, rigid, shape [len(links), 4, 4]."""
+        """Return rigid poses of shown meshes, shape [len(links), 4, 4]."""
         result = np.empty((len(links), 4, 4))
         placed = [number for number, link in enumerate(links) if link.owner is not None]
         result[placed] = self.rigid_matrices(
@@ -204,13 +204,13 @@ class NodeSync:
         return result
 
     def frames_now(self) -> NodeFrames:
-        """Where the nodes stand, to plan from."""
+        """Return the present frames of the nodes, for planning."""
         return self._frames_of(self.world_from_node.copy(), self._placed)
 
     def frames_with(self, node: int, parent_from_node: FloatArray) -> NodeFrames:
-        """Where the nodes stand when one gets another local transform, shape [4, 4].
+        """Return the frames of the nodes with another local transform of one, shape [4, 4].
 
-        What hangs on it goes along, but for bodies: they stand in the world on their own.
+        Its descendants move with it, except bodies: their poses in the world stay.
         """
         world = self.world_from_node.copy()
         bodies = set(self._body_nodes.tolist())
@@ -225,9 +225,9 @@ class NodeSync:
         return self._frames_of(world, self._placed | placed)
 
     def pose_with(self, node: int, parent_from_node: FloatArray) -> Pose | None:
-        """Where a node stands with another local transform, shape [4, 4], without scale and shear.
+        """Return the rigid pose of a node with another local transform, shape [4, 4].
 
-        ``None`` where it has others than now.
+        It is ``None`` if scale or shear would change.
         """
         parent = int(self._tree.parents[node])
         above = self._world_from_asset if parent < 0 else self.world_from_node[parent]

@@ -1,4 +1,4 @@
-"""Which scene of the file, and where its root stands in the Bullet world."""
+"""Choice of the file's scene, and the pose of its root in the Bullet world."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = ["Placement", "UpAxis"]
 UpAxis = Literal["y", "z"]
 
 _STAND_UP = np.array([math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)])
-"""A quarter turn about X: glTF's +Y becomes the world's +Z."""
+"""Rotation by 90 degrees about X: glTF's +Y becomes the world's +Z."""
 
 
 def _numbers(values: Sequence[float]) -> tuple[float, ...]:
-    """Some finite numbers, or none: six arrays would be a tenth of a copy of one body."""
+    """Return finite floats, else (); arrays would take a tenth of a small copy's time."""
     try:
         numbers = tuple(map(float, values))
     except (TypeError, ValueError, OverflowError):
@@ -36,13 +36,13 @@ def _numbers(values: Sequence[float]) -> tuple[float, ...]:
 
 
 def _plain(number: float) -> float:
-    """A number of numpy, or of any other kind, as Python's own."""
-    math.isfinite(number)  # refuses what is no number, text that float() would read as well
+    """Return a number of numpy, or of any other type, as Python's float."""
+    math.isfinite(number)  # raises for what is no number, also for text that float() would read
     return float(number)
 
 
 class _Turn(NamedTuple):
-    """How copies stand that differ in where they stand alone."""
+    """Rotation of a placement, shared by placements at other positions."""
 
     xyzw: FloatArray
     key: tuple[bytes, float]
@@ -50,7 +50,7 @@ class _Turn(NamedTuple):
 
 @lru_cache(64)
 def _turn(orientation: tuple[float, ...], scale: float, up_axis: UpAxis) -> _Turn:
-    """Check how an asset stands; its numbers are read-only."""
+    """Check rotation and scale of an asset; the returned array is read-only."""
     if len(orientation) != 4 or math.hypot(*orientation) < 1e-6:
         raise ValueError(f"orientation is {orientation!r}; must be a quaternion (x, y, z, w)")
     if not (math.isfinite(scale) and scale > 0.0):
@@ -63,14 +63,14 @@ def _turn(orientation: tuple[float, ...], scale: float, up_axis: UpAxis) -> _Tur
 
 
 class Placement(NamedTuple):
-    """world_from_asset: applied once, to the roots; acts like a parent node of the whole scene."""
+    """The transform world_from_asset, applied once, to the roots, like a common parent node."""
 
     offset: Vec3
-    """Where the origin of the asset is [m]."""
+    """Position of the asset's origin in the world [m]."""
     rotation_xyzw: FloatArray
-    """Shape [4], the turn from Y up to Z up included."""
+    """Rotation, shape [4], the one from Y up to Z up included."""
     key_at_origin: tuple[bytes, float, int | None]
-    """Hashable; equal for placements that differ in :attr:`offset` at most."""
+    """Hashable key; equal for placements that differ in :attr:`offset` at most."""
 
     @staticmethod
     def of(
@@ -98,7 +98,7 @@ class Placement(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """Of the whole asset."""
+        """Uniform scale of the whole asset."""
         return self.key_at_origin[1]
 
     @property
@@ -107,12 +107,12 @@ class Placement(NamedTuple):
         return self.key_at_origin[2]
 
     def at_origin(self) -> Placement:
-        """The same with the asset's origin in that of the world."""
+        """Return the placement with the asset's origin at the world's."""
         return self._replace(offset=(0.0, 0.0, 0.0))
 
     @property
     def up(self) -> FloatArray:
-        """GlTF's +Y in the world: where the picture's upper edge is; shape [3]."""
+        """Direction of glTF's +Y in the world, up in pictures; shape [3]."""
         return quat_rotate(self.rotation_xyzw, np.array([0.0, 1.0, 0.0]))
 
     @property

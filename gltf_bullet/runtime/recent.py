@@ -1,7 +1,7 @@
-"""Files and translations that this process met lately: a scene is made again without reading.
+"""Recently used files and translations of this process: scenes are made again without reading.
 
-Nothing of it leaves the process. A file is the same while its size and time are, and those of all
-files that it refers to.
+Nothing is stored outside the process. A file counts as unchanged while its size and time are, and
+those of all files that it refers to.
 """
 
 from __future__ import annotations
@@ -34,15 +34,17 @@ __all__ = ["recent_asset", "recent_translation"]
 _FARTHEST: MemoKey[float] = MemoKey("the largest number in the transforms of nodes")
 
 _MOST_FILES, _MOST_BYTES = 8, 64 << 20
-"""How many files are remembered, and their size together: what was read of them stays in memory."""
+"""Largest number of files in memory, and of their bytes together."""
 _SETTLED_NS = 2_000_000_000
-"""Age from which on a file's time tells its content: clocks of file systems tick as slowly."""
+"""Age [ns] from which on an equal time of a file means equal content: the resolution of file
+systems.
+"""
 _MOST_TRANSLATIONS = 4
-"""Of one file: environments ask for the same one again and again, at few places."""
+"""Largest number of translations of one file: environments use the same one at few placements."""
 
 A = TypeVar("A", bound=AssetContent)
 _Seen: TypeAlias = "tuple[tuple[str, int, int, int], ...]"
-"""Path, size [bytes], time [ns] and number of some files."""
+"""Path, size [bytes], time [ns] and inode of some files."""
 
 
 class _Known(NamedTuple):
@@ -51,17 +53,17 @@ class _Known(NamedTuple):
 
 
 _known: dict[tuple[str, str], _Known] = {}
-"""By the path as it was given and what that means now; the last one met comes last."""
+"""Assets by the path as given and its absolute path; the last one used is last."""
 
 
 def recent_asset(path: str | os.PathLike[str], read: Callable[[], A]) -> A:
-    """The asset at ``path``: ``read`` gives it where it is not known or has changed since."""
+    """Return the asset at ``path``; ``read`` reads it if it is new or has changed."""
     name = os.fsdecode(path)
     key = name, os.path.abspath(name)
     known, seen = _known.pop(key, None), _look([key[1]])
     if known is None or known.seen != _look(entry[0] for entry in known.seen):
         asset = read()
-        # Looked at before it was read: the others are read when somebody asks for them.
+        # Their status is taken before they are read: the others are read on first use.
         others = None if seen is None else _look(_referred(asset.document))
         if seen is None or others is None:
             return asset
@@ -74,7 +76,7 @@ def recent_asset(path: str | os.PathLike[str], read: Callable[[], A]) -> A:
 
 
 def _look(paths: Iterable[str]) -> _Seen | None:
-    """What tells whether files have changed; ``None``: nothing does."""
+    """Return what shows changes of files; ``None`` if a change could be missed."""
     seen, now = [], time.time_ns()
     for path in paths:
         try:
@@ -88,7 +90,7 @@ def _look(paths: Iterable[str]) -> _Seen | None:
 
 
 def _referred(document: Document) -> list[str]:
-    """The files that a document refers to."""
+    """Return the files that a document refers to."""
     files: list[Path | None] = []
     for owner in (*document.objects("buffers"), *document.objects("images")):
         uri = owner.get("uri")
@@ -104,10 +106,10 @@ def _bytes_known() -> int:
 def recent_translation(
     asset: AssetContent, placement: Placement, options: LoadOptions
 ) -> Translation:
-    """The translation of a fresh scene; the same again for the same request.
+    """Return the translation of a fresh scene, cached for the same request.
 
     Environments make one asset many times, each in a world of its own or all in one; planning is
-    half the price of a scene. The last few are kept with the document, as they are at the origin.
+    half the time of a scene. The last few, at the origin, are kept with the document.
 
     Raises:
         InvalidAssetError: Content turned out unusable while translating.
@@ -135,5 +137,5 @@ def recent_translation(
 
 
 def _farthest(frames: NodeFrames) -> float:
-    """The largest number in the nodes' transforms."""
+    """Return the largest number in the nodes' transforms."""
     return float(np.abs(frames.world_from_node).max(initial=0.0))

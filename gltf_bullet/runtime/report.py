@@ -18,39 +18,39 @@ __all__ = ["Report", "check"]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Report:
-    """What :func:`check` found: everything wrong with a file and everything approximated."""
+    """Result of :func:`check`: everything wrong with a file and everything approximated."""
 
     path: str
     issues: tuple[Issue, ...] = field(default=())
 
     @property
     def is_usable(self) -> bool:
-        """Whether the file loads; with what its errors name left out, where it has any."""
+        """True if the file loads, possibly without the parts that its errors name."""
         return not any(issue.refuses for issue in self.issues)
 
     @property
     def errors(self) -> tuple[Issue, ...]:
-        """Findings that make the file unusable, or leave a part of it out."""
+        """Issues that make the file unusable, or leave a part of it out."""
         return self._of(Severity.ERROR)
 
     @property
     def warnings(self) -> tuple[Issue, ...]:
-        """Where meaning is lost or approximated."""
+        """Issues about lost or approximated meaning."""
         return self._of(Severity.WARNING)
 
     def _of(self, severity: Severity) -> tuple[Issue, ...]:
         return tuple(issue for issue in self.issues if issue.severity is severity)
 
     def _repr_html_(self) -> str:
-        """In notebooks: a table."""
-        # Imported where it is needed: with pictures comes PyBullet, which says so on the terminal.
+        """Return a table for notebooks."""
+        # Imported here because the module imports PyBullet, which prints to the terminal.
         from gltf_bullet.runtime.views.notebook import issue_table
 
         usable = "usable" if self.is_usable else "not usable"
         return f"<p><b>{escape(self.path)}</b>: {usable}</p>{issue_table(self.issues)}"
 
     def to_dict(self) -> dict[str, object]:
-        """The report as JSON-ready values."""
+        """Return the report as JSON-ready values."""
         return {
             "path": self.path,
             "usable": self.is_usable,

@@ -1,4 +1,7 @@
-"""A scene as its users see it: nodes, bodies, joints, triggers, queries, pointers, pictures."""
+"""The public scene: nodes, bodies, joints, triggers, queries, pointers, pictures.
+
+The file is long because all that users do with a scene is methods of one class.
+"""
 
 from __future__ import annotations
 
@@ -75,11 +78,11 @@ class Scene:
             self._program = session.shared(StepProgram)
             self._program.join(core)
         self.core = core
-        """What runs: for tools that need more than its users see."""
+        """Internals of the scene, for tools."""
         self.asset = asset
-        """The file."""
+        """The file that the scene was loaded from."""
         self.client_id = client_id
-        """The PyBullet world."""
+        """Client id of the PyBullet world."""
         if is_acting:
             from gltf_bullet.runtime.acting.acting import acting_of
 
@@ -92,7 +95,7 @@ class Scene:
     def _repr_html_(self) -> str:
         return scene_page(self.core, self.pictures, self.bodies)
 
-    # --- views, made when somebody looks: many scenes are only stepped --------------------------
+    # --- views, made on first use: many scenes are only stepped -------------------------------
 
     @property
     def animations(self) -> Animations:
@@ -128,7 +131,7 @@ class Scene:
 
     @cached_property
     def pictures(self) -> Pictures:
-        """Pictures for films and tools; :meth:`render` takes single ones."""
+        """Pictures for films and tools; use :meth:`render` for single ones."""
         return Pictures(self.core)
 
     @property
@@ -151,14 +154,14 @@ class Scene:
     def step(self, count: int = 1, *, alone: bool = False) -> None:
         """Advance the world by ``count`` of its time steps, in sync with the nodes.
 
-        Everything in the world advances, and all its scenes take part, in the order of their
-        loading. With bodies of your own to steer, call :meth:`before_step` and :meth:`after_step`
+        Everything in the world advances, and all its scenes are stepped, in the order of their
+        loading. With bodies of your own to control, call :meth:`before_step` and :meth:`after_step`
         around your own ``stepSimulation``. A step that is too long for the speeds of joints is made
-        of several of the engine's: see ``LoadOptions.substeps``.
+        of several engine steps: see ``LoadOptions.substeps``.
 
         Args:
-            count: How many.
-            alone: Whether the drives, limits and animations of all other scenes do nothing.
+            count: Number of steps.
+            alone: True to leave out the drives, limits and animations of all other scenes.
 
         Raises:
             SceneRemovedError: After :meth:`remove`.
@@ -174,13 +177,13 @@ class Scene:
     def before_step(self) -> None:
         """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``.
 
-        Those of all scenes in the world: calls of the others in the same step change nothing.
+        It does so for all scenes in the world; further calls in the same step change nothing.
         """
         with self.core.session.lock:
             self._program.before_step(self.core)
 
     def after_step(self) -> None:
-        """Read the bodies, refresh all node transforms, advance :attr:`time`; of all scenes."""
+        """Read the bodies, update all node transforms and advance :attr:`time`, for all scenes."""
         with self.core.session.lock:
             self._program.after_step(self.core)
 
@@ -188,24 +191,24 @@ class Scene:
 
     @property
     def events(self) -> tuple[TriggerEvent, ...]:
-        """What triggers noticed, in order: in all engine steps of the last :meth:`step` call.
+        """The trigger events of the last :meth:`step` call, in order, in all its engine steps.
 
-        Where you step the world yourself: in the step before the last :meth:`after_step`. A body
-        that stands in a trigger at load enters it in the first step.
+        If you step the world yourself: of the step before the last :meth:`after_step`. A body that
+        overlaps a trigger at load enters it in the first step.
         """
         return self.core.events
 
     def on_trigger(self, callback: Callable[[TriggerEvent], object]) -> Callable[[], None]:
-        """Call ``callback`` with every event, at the end of the step that noticed it.
+        """Call ``callback`` with every event, at the end of the step in which it occurs.
 
-        Nodes and :attr:`triggers` are up to date by then. Returns a function that ends it.
+        Nodes and :attr:`triggers` are up to date then. It returns a function that ends it.
         """
         self.core.require_alive()
         return self.core.reports.subscribe(callback)
 
     @property
     def node_matrices(self) -> FloatArray:
-        """world_from_node of all nodes, read-only view, shape [node_count, 4, 4]."""
+        """world_from_node of all nodes, a read-only view, shape [node_count, 4, 4]."""
         self.core.require_alive()
         with self.core.session.lock:
             view = self.core.followers.look().view()
@@ -213,7 +216,7 @@ class Scene:
         return view
 
     def node(self, key: int | str) -> NodeView:
-        """A node by index or by name.
+        """Return a node by index or by name.
 
         Raises:
             KeyError: No node, or more than one, has that name.
@@ -222,7 +225,7 @@ class Scene:
         return NodeView(self.core, self.nodes.index_of(key))
 
     def world_from_node(self, node: int | str) -> FloatArray:
-        """A node's global transform in the Bullet world, scale included; a copy, shape [4, 4].
+        """Return a node's transform in the Bullet world, scale included; a copy, shape [4, 4].
 
         Raises:
             KeyError: No node, or more than one, has that name.
@@ -248,7 +251,7 @@ class Scene:
     # --- bodies -------------------------------------------------------------------------------
 
     def body_of(self, node: int | str) -> Body | None:
-        """The body that carries a node: nearest motion at or above it; ``None`` without one."""
+        """Return the body that carries a node: nearest motion at or above it, or ``None``."""
         self.core.require_alive()
         return self.node(node).body
 
@@ -286,7 +289,7 @@ class Scene:
     ) -> None:
         """rigid_body/applyImpulse: change the velocity of the node's body at once.
 
-        Does nothing for a node without a dynamic body at or above it, as the text says.
+        Does nothing for a node without a dynamic body at or above it, as the specification states.
 
         Args:
             node: Index or name.
@@ -301,7 +304,7 @@ class Scene:
     def apply_point_impulse(
         self, node: int | str, impulse: Sequence[float], position: Sequence[float]
     ) -> None:
-        """rigid_body/applyPointImpulse: an impulse [N s] at a point of the world [m]."""
+        """rigid_body/applyPointImpulse: apply an impulse [N s] at a point of the world [m]."""
         given = finite_vector("impulse", impulse), finite_vector("position", position)
         body = self.body_of(node)
         if body is not None:
@@ -312,14 +315,14 @@ class Scene:
     def ray_cast(
         self, start: Sequence[float], end: Sequence[float], collision_filter: int = -1
     ) -> RayHit | None:
-        """rigid_body/rayCast: the nearest collider of this scene on a segment, or ``None``.
+        """rigid_body/rayCast: find the nearest collider of this scene on a segment, or ``None``.
 
         Triggers are not hit, nor are bodies that do not belong to the scene.
 
         Args:
-            start: World [m].
-            end: World [m].
-            collision_filter: Index of the file's ``collisionFilters`` that it obeys; -1: none.
+            start: Start in the world [m].
+            end: End in the world [m].
+            collision_filter: Index of the file's ``collisionFilters`` for the ray; -1: none.
 
         Raises:
             IndexError: The file has no such filter.
@@ -332,13 +335,13 @@ class Scene:
         ends: Sequence[Sequence[float]],
         collision_filter: int = -1,
     ) -> list[RayHit | None]:
-        """Many :meth:`ray_cast` at once; starts and ends of shape [ray_count, 3]."""
+        """Cast many rays as :meth:`ray_cast` does; starts and ends of shape [ray_count, 3]."""
         return cast_filtered_rays(self.core, starts, ends, collision_filter)
 
     def contacts(self, node: int | str | None = None) -> Contacts:
-        """Contact points of the last step with glTF nodes on both sides, as arrays.
+        """Return the contact points of the last step with glTF nodes on both sides, as arrays.
 
-        Costs about as much as a tenth of the step of a resting scene: ask when you need them.
+        It costs about a tenth of the step of a resting scene: call it when you need them.
 
         Args:
             node: Only contacts of the body that carries this node (or of this static collider),
@@ -351,7 +354,7 @@ class Scene:
     # --- state --------------------------------------------------------------------------------
 
     def save_state(self, *, own_bodies_only: bool = False) -> SceneState:
-        """Everything that changes: engine, drives, friction, animations, time; picklable.
+        """Return everything that changes: engine, drives, friction, animations, time; picklable.
 
         Args:
             own_bodies_only: The state of this scene alone, for many scenes in one world that start
@@ -379,8 +382,8 @@ class Scene:
     def reset(self) -> None:
         """Go back to the state at the first step (or, before any step, do nothing).
 
-        Like :meth:`restore_state` this puts back the whole PyBullet world. Where :meth:`set` made
-        the bodies anew, the first step after that counts; what animations do is taken back.
+        Like :meth:`restore_state` this restores the whole PyBullet world. If :meth:`set` has
+        rebuilt bodies, the first step after that counts; effects of animations are reversed.
 
         Raises:
             RuntimeError: After ``core.disable_reset()``.
@@ -389,17 +392,17 @@ class Scene:
             self.core.reset()
 
     def restart(self, state: SceneState, values: Mapping[str, Any]) -> None:
-        """:meth:`restore_state`, then :meth:`set` for every pointer: an episode's start.
+        """Do :meth:`restore_state`, then :meth:`set` for every pointer, to start an episode.
 
-        Bodies are made anew at most once, and not at all where the same values can be set in place;
-        twice where free bodies get other centres of mass or axes, or joints other kinds of limits.
+        Bodies are rebuilt at most once, and not at all if the same values can be set in place;
+        twice if free bodies get other centres of mass or axes, or joints other kinds of limits.
 
         Args:
-            state: Of this scene or another one of the asset.
-            values: Pointer to value.
+            state: State of this scene or of another one of the asset.
+            values: Values by pointer.
 
         Raises:
-            KeyError: As of :meth:`set`; then values may be set in part.
+            KeyError: As for :meth:`set`; then values may be set in part.
             TypeError: A value is of another type, or the state is none.
             ValueError: A value is out of range, or the state is of another asset.
         """
@@ -411,7 +414,7 @@ class Scene:
     # --- pointers -----------------------------------------------------------------------------
 
     def get(self, pointer: str) -> Any:
-        """The present value of an object-model pointer; vectors as arrays.
+        """Return the present value of an object-model pointer; vectors as arrays.
 
         Pointers are those of the specs' "Object Model" sections, for every dialect, and of the glTF
         object model: ``/nodes/{}/translation``, ``rotation``, ``scale`` and ``weights``, also
@@ -439,13 +442,13 @@ class Scene:
             return value
 
     def set(self, pointer: str, value: Any) -> None:
-        """Change a mutable pointer; the engine follows at once.
+        """Change a mutable pointer; it acts in the engine at once.
 
         With a behavior graph, materials, lights and visibility can be set as well, for it to read.
         Velocities, masses, materials, drives, limits and a free body's pose are changed in place
-        (masses: where the same bodies can have them). Anything else makes the PyBullet bodies anew
-        from where they stand and move: :attr:`bodies` knows their new ids, and :meth:`reset` goes
-        back to here from then on.
+        (masses: if the same bodies can have them). Anything else rebuilds the PyBullet bodies with
+        their present poses and velocities: :attr:`bodies` has their new ids, and :meth:`reset` goes
+        back to this state from then on.
 
         Raises:
             KeyError: Nothing of the asset model is there, or it is read-only.
@@ -481,9 +484,9 @@ class Scene:
         shadows: bool = True,
         triggers: bool = False,
     ) -> Picture:
-        """A picture of what ``LoadOptions.visuals`` shows: colours, distances, glTF node per pixel.
+        """Draw what ``LoadOptions.visuals`` shows: colours, depths, glTF node per pixel.
 
-        Bodies that move and have no mesh are seen by their colliders, as in ``"auto"``.
+        Moving bodies without a mesh are shown by their colliders, as in ``"auto"``.
 
         Args:
             camera: The node that carries a camera of the file (index or name), the name of such a
@@ -491,25 +494,25 @@ class Scene:
             size: Width and height [pixels]; ``None``: 800 wide, as high as the camera asks for.
             renderer: ``"tiny"`` is PyBullet's software renderer; ``"hardware"`` OpenGL, in a client
                 with a window or with the EGL plugin.
-            shadows: Whether things throw them; a picture without takes half the time.
-            triggers: Whether their volumes lie over the colours; distances and nodes are those of
-                what is behind.
+            shadows: Draw shadows; a picture without takes half the time.
+            triggers: Blend their volumes over the colours; depths and nodes are those of what is
+                behind.
 
         Raises:
             KeyError: There is no such camera, or several of that name.
-            ValueError: A size that is no picture.
+            ValueError: The size is not one of a picture.
         """
         return self.pictures.take(
             camera, size, renderer=renderer, shadows=shadows, triggers=triggers
         )
 
     def remove(self) -> None:
-        """Take every body of this scene out of the world; later use raises. Twice is harmless."""
+        """Remove every body of this scene from the world; later use raises. Twice is harmless."""
         if "pictures" in self.__dict__:
             self.pictures.close()
         self.core.remove()
 
     @property
     def is_removed(self) -> bool:
-        """Whether :meth:`remove` was called."""
+        """True after :meth:`remove`."""
         return self.core.is_removed

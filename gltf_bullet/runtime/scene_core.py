@@ -1,4 +1,8 @@
-"""A scene in motion: creation, stepping, rebuilding, saving, removal. It knows no views."""
+"""A running scene without its views: creation, stepping, rebuilding, saving, removal.
+
+The file is long because these share the model, the bodies and the nodes of the scene, which must
+change together.
+"""
 
 from __future__ import annotations
 
@@ -33,30 +37,30 @@ from gltf_bullet.transforms import FloatArray
 
 __all__ = ["PointerWriter", "SceneCore"]
 
-# --- What of a file a scene simulates, and what its users have made of that -----------------------
+# --- The simulated model: the file's physics with the edits of its users --------------------------
 
 
 class SceneModel:
-    """What is simulated, changes by pointer included."""
+    """The simulated physics, changes by pointer included."""
 
     def __init__(self, at_load: PhysicsScene) -> None:
         self.at_load = at_load
-        """As the file has it."""
+        """The model of the file."""
         self.now = at_load
-        """As it is simulated."""
+        """The present model."""
 
     def edit(self, physics: PhysicsScene) -> None:
-        """Simulate another one from now on."""
+        """Replace the present model."""
         self.now = physics
 
     def take_tables(self, physics: PhysicsScene) -> None:
-        """Simulate one that differs at most in what nothing is made of."""
+        """Replace a model by one that differs at most in parts that no body is made of."""
         if physics is not self.now and physics.tables != self.now.tables:
             self.edit(physics)
 
 
 class SceneGraph(Protocol):
-    """What a behavior graph is for a core; its state is opaque."""
+    """A behavior graph as a core uses it; its state is opaque."""
 
     @property
     def is_idle(self) -> bool: ...
@@ -72,11 +76,11 @@ class SceneGraph(Protocol):
 
 
 PointerWriter: TypeAlias = Callable[["SceneCore", str, Any], None]
-"""Sets an object-model pointer of a scene to a value: how animations change physics."""
+"""Sets an object-model pointer of a scene to a value, for animated pointers."""
 
 
 class SceneCore:
-    """What makes a scene run; :class:`~gltf_bullet.runtime.scene.Scene` is how users hold it."""
+    """A running scene; users have it as a :class:`~gltf_bullet.runtime.scene.Scene`."""
 
     def __init__(
         self,
@@ -95,22 +99,22 @@ class SceneCore:
         self.asset, self.session = asset, session
         self.options, self.placement = options, placement
         self.model = SceneModel(translation.physics(asset))
-        """What is simulated here."""
+        """The simulated physics."""
         self._issues = (*asset.issues, *translation.issues)
         self.time = 0.0  # [s] since load
         self.events: tuple[TriggerEvent, ...] = ()
-        """What triggers noticed in the last call of a step."""
+        """Trigger events of the last call of a step."""
         self.is_removed = False
         self._write_pointer = write_pointer
         self._start = SceneStart(self, session)
         self.may_divide = options.substeps == "auto"
-        """Whether a step may be made of several of the engine's, and ..."""
+        """True if a step may be divided into several engine steps as joints need."""
         self.is_divided_by_need = options.substeps in ("auto", 1)
-        """... whether it is no fixed number of them."""
+        """True if the number of engine steps per step is not fixed by the options."""
         self.acting: SceneGraph | None = None
-        """The file's behavior graph, set by who makes the scene."""
+        """The file's behavior graph, set by ``Scene``."""
         self.listeners: list[Callable[[], object]] = []
-        """What is called at the end of each step: see :meth:`on_step`."""
+        """Callbacks at the end of each step: see :meth:`on_step`."""
         self._when_removed: list[Callable[[], object]] = []
         self.followers = Followers(asset, placement, options, self.require_alive)
         world = self._engine_world(translation)
@@ -120,7 +124,7 @@ class SceneCore:
             self.reports = TriggerReports(world.triggers, lambda: self.asset.tree.names)
             self._start.expect()
             self.skipped = SkippedSteps(self)
-            """Steps of the engine that the scene took no part in."""
+            """Counts engine steps without this scene."""
         except BaseException:  # Ctrl-C among others
             world.remove()
             raise
@@ -133,34 +137,36 @@ class SceneCore:
         return self._issues + (with_names(found, self.asset.tree.names) if found else ())
 
     def _engine_world(self, translation: Translation, kept: KeptBodies = NONE_KEPT) -> EngineWorld:
-        """Put a translation into the world: whole, or with an exception not at all."""
+        """Create a translation's bodies in the world; on failure nothing stays."""
         plan, visuals, xyzw = translation.plan, translation.visuals, self.placement.rotation_xyzw
         tree, options = lambda: self.asset.tree, self.options
         return EngineWorld(self.session, plan, tree, options, visuals, xyzw, kept)
 
     def _take_over(self, world: EngineWorld) -> None:
-        """Make ``world`` this scene's, with who follows its bodies, and what watches them."""
+        """Use ``world`` as this scene's, with nodes and animations that follow its bodies."""
         self.world = world  # the engine's side of this scene
         self.followers.follow(world, lambda: self.model.now)
         self._scenery = [s for s in world.shown_links.scenery if s.owner is not None]
         self._has_triggers = not world.triggers.is_idle
-        is_led = self.followers.are_busy or world.triggers.needs_nodes or world.gravity is not None
-        self._is_busy = bool(is_led or self._scenery)
+        is_driven = (
+            self.followers.are_busy or world.triggers.needs_nodes or world.gravity is not None
+        )
+        self._is_busy = bool(is_driven or self._scenery)
 
     def rebuild(self, physics: PhysicsScene, frames: NodeFrames | None = None) -> None:
-        """Put an edited model into the world: :meth:`reset` goes back to here from now on."""
+        """Rebuild the bodies from an edited model; :meth:`reset` goes back to this state then."""
         self._rebuild(physics, frames)
         self._start.forget()
 
     def _rebuild(self, physics: PhysicsScene, frames: NodeFrames | None = None) -> None:
-        """Put a model into the world, from where everything stands and moves.
+        """Rebuild the bodies from a model, with their present poses and velocities.
 
-        Bodies that differ get new PyBullet ids, the others go on; where nodes are put elsewhere,
-        or joints are, all get new ones. Contacts start anew. On failure the scene is as it was.
+        Bodies that differ get new PyBullet ids, the others stay; if nodes are put elsewhere, or the
+        scene has joints, all get new ones. Contacts start anew. On failure the scene is unchanged.
 
         Args:
             physics: The edited model.
-            frames: Where the nodes shall stand; ``None``: where they are.
+            frames: New frames of the nodes; ``None``: the present ones.
 
         Raises:
             InvalidAssetError: The edited model cannot be translated.
@@ -168,8 +174,11 @@ class SceneCore:
         """
         self.require_alive()
         physics = self.joint_controls.with_drives(physics)
-        speeds, is_led = self.world.motion.velocities_in_node, self.world.kinematic_targets.holds
-        moving = with_velocities(physics, self.model.now, speeds, is_led)
+        speeds, is_driven = (
+            self.world.motion.velocities_in_node,
+            self.world.kinematic_targets.is_prescribed,
+        )
+        moving = with_velocities(physics, self.model.now, speeds, is_driven)
         wanted = with_cruises(physics, moving)
         if frames is not None or self.world.is_jointed:
             self._remake(wanted, moving, frames or self.nodes.frames_now(), on_trial=True)
@@ -184,11 +193,11 @@ class SceneCore:
 
     @staticmethod
     def _edited(before: PhysicsScene, now: PhysicsScene) -> list[int]:
-        """Bodies whose motion is another."""
+        """Return the bodies whose motion differs."""
         return [k for k, motion in now.motions.items() if motion != before.motions.get(k)]
 
     def change_masses(self, physics: PhysicsScene) -> bool:
-        """Take over a model that differs in masses alone; ``False`` where that takes a rebuild."""
+        """Change masses in place; return False if they need a rebuild."""
         if is_done := self.world.change_masses(self.model.now, physics):
             self.model.edit(physics)
         return is_done
@@ -206,12 +215,12 @@ class SceneCore:
 
         Args:
             physics: The model.
-            moving: The same with the velocities to start with.
-            frames: Where the nodes shall stand.
-            edited: Bodies whose motion is another; others go on, unless something else of them is.
+            moving: The model with the initial velocities.
+            frames: Frames of the nodes.
+            edited: Bodies whose motion differs; others stay unless something else of them differs.
                 ``None``: all are replaced.
-            on_trial: Whether all are made once beside the old ones: where the engine refuses one,
-                nothing has changed then.
+            on_trial: Create all once beside the old ones first, so that nothing has changed if the
+                engine refuses one.
         """
         translation = translate(
             self.asset,
@@ -239,7 +248,7 @@ class SceneCore:
     # --- stepping -----------------------------------------------------------------------------
 
     def note_steps(self, time_step: float, made: int) -> None:
-        """The world has moved: all that :meth:`finish_step` does for most steps."""
+        """Advance time by steps that need no :meth:`finish_step`."""
         self.session.force_scale = 1.0
         while made:
             self.time, made = self.time + time_step, made - 1
@@ -249,34 +258,34 @@ class SceneCore:
 
     @property
     def has_graph(self) -> bool:
-        """True where a behavior graph acts in it."""
+        """True if the scene has a behavior graph."""
         return self.acting is not None
 
     @property
     def may_be_compiled(self) -> bool:
-        """Whether kernels may make the next step, as far as nodes and animations are concerned."""
-        if self._is_busy or self.is_removed or self.world.free.pushes or self._start.is_wanted:
+        """True if kernels may make the next step, as far as nodes and animations are concerned."""
+        if self._is_busy or self.is_removed or self.world.free.forces or self._start.is_wanted:
             return False
         return self.is_divided_by_need and (self.acting is None or self.acting.is_idle)
 
     @property
     def is_unattended(self) -> bool:
-        """Whether nobody but its bodies and joints wants to know of the next step."""
+        """True if only bodies and joints have to do something in the next step."""
         is_watched = self._is_busy or self.listeners or self.is_removed
         return not (is_watched or self._start.is_wanted or self._acts)
 
     @property
     def _acts(self) -> bool:
-        """Whether a behavior graph has something to do before the next step."""
+        """True if a behavior graph has something to do before the next step."""
         return self.acting is not None and not self.acting.is_idle
 
     @property
     def is_interfered(self) -> bool:
-        """Whether anybody may have changed the world within the last step, as who watches may."""
+        """True if code of others may have changed the world since the last step began."""
         return bool(self._is_busy or self.listeners or self.events or self._acts)
 
     def begin_step(self, settings: EngineSettings) -> None:
-        """What comes once in a step: the state to reset to, animations, the world's settings."""
+        """Do what comes once in a step: the state to reset to, animations, the world's settings."""
         if self._start.is_wanted:
             self._start.take()
         if self.acting is not None:
@@ -285,18 +294,18 @@ class SceneCore:
             self._follow_animations(settings.time_step)
         self.world.learn_settings(settings)
 
-    def push(self, settings: EngineSettings, part: int, parts: int) -> None:
-        """Apply what the engine does not know of the coming engine step; joints come after it.
+    def apply_forces(self, settings: EngineSettings, part: int, parts: int) -> None:
+        """Apply what the engine lacks for the coming engine step, except joint forces.
 
         Args:
-            settings: Of that step.
-            part: Its number among ...
-            parts: ... those that the step is made of.
+            settings: Settings of that step.
+            part: Number of the engine step in a divided step, from 0 on.
+            parts: Number of engine steps in it.
         """
         self.world.before_step(settings, self.followers.place, part, parts)
 
     def finish_step(self, settings: EngineSettings, *, is_last: bool = True) -> None:
-        """Take in an engine step; ``is_last``: it ends a step, so that listeners are called."""
+        """Process an engine step; ``is_last``: it ends a step, so that callbacks are called."""
         self.note_steps(settings.time_step, 1)
         self.world.after_step(settings)
         is_watched = self._is_busy or self.listeners
@@ -315,28 +324,28 @@ class SceneCore:
             self.acting.after_step(self.events)
 
     def act(self, pointer: str, value: Any) -> None:
-        """Set a pointer from within the scene: :meth:`reset` goes back to where it did before."""
+        """Set a pointer from within the scene; the state for :meth:`reset` stays the same."""
         with self._start.kept():
             self._write_pointer(self, pointer, value)
 
     def _follow_animations(self, time_step: float) -> None:
-        """What animations change: properties by pointer, the shape of colliders, poses."""
+        """Apply the animations: properties by pointer, shapes of colliders, poses."""
         for pointer, value in self.followers.animator.advance(time_step):
             with suppress(KeyError, TypeError, ValueError):  # named at load
                 self.act(pointer, value)
         watch = self.followers.watch
         if not watch.is_idle and watch.has_changed(self.nodes.world_from_node):
-            softness, is_unseen = self.world.softness, self.world.softness.is_unseen
+            softness, expected = self.world.softness, self.world.softness.overlaps_expected
             self._rebuild(self.model.now)
-            # What shapes get into as they move pushes them out as fast as they came.
-            softness.is_unseen = is_unseen
+            # Overlaps by changing shapes are corrected by the engine's own ERP.
+            softness.overlaps_expected = expected
         driver = self.followers.driver
-        if driver.has_work:
+        if driver.moves_anything:
             self.followers.has_moved |= driver.carries  # users may have put bodies elsewhere
             driver.before_step(time_step, self.nodes.world_from_node)
 
     def refresh(self) -> None:
-        """Read the bodies and place all nodes, without a step."""
+        """Read the bodies and update all nodes, without a step."""
         self.nodes.update(*self.world.world_from_bodies())
         self._move_scenery()
 
@@ -345,7 +354,7 @@ class SceneCore:
             move_links(self.client_id, self._scenery, self.nodes.shown_matrices(self._scenery))
 
     def on_step(self, callback: Callable[[], object]) -> Callable[[], None]:
-        """Call ``callback`` at the end of every :meth:`after_step`; returns what ends it."""
+        """Call ``callback`` at the end of every step; return a function that ends it."""
         self.listeners.append(callback)
 
         def end() -> None:
@@ -358,12 +367,12 @@ class SceneCore:
 
     @property
     def client_id(self) -> int:
-        """The PyBullet world."""
+        """Client id of the PyBullet world."""
         return self.session.client_id
 
     @property
     def nodes(self) -> NodeSync:
-        """Where the nodes stand now."""
+        """The nodes' present transforms."""
         return self.followers.nodes
 
     @property
@@ -372,11 +381,11 @@ class SceneCore:
         return self.world.articulations.controls
 
     def model_now(self) -> PhysicsScene:
-        """:attr:`physics` with the drives as they act now."""
+        """Return the present model, with the present values of the drives."""
         return self.joint_controls.with_drives(self.model.now)
 
     def place_node(self, node: int, parent_from_node: FloatArray) -> None:
-        """Give a node another local transform at once, shape [4, 4]; bodies keep their velocity."""
+        """Set a node's local transform at once, shape [4, 4]; bodies keep their velocity."""
         self.followers.animator.place(node, parent_from_node)
         if self.acting is not None and self.acting.moves_freely(node):
             self.refresh()
@@ -387,7 +396,7 @@ class SceneCore:
         ):
             pose = self.nodes.pose_with(node, parent_from_node)
         if pose is not None and self.world.motion.teleport(node, pose):
-            self.world.softness.expect()
+            self.world.softness.expect_overlaps()
             self.followers.has_moved = True
             if self._scenery:
                 self.refresh()
@@ -396,19 +405,19 @@ class SceneCore:
             self.rebuild(self.model.now, self.nodes.frames_with(node, parent_from_node))
 
     def set_weights(self, node: int, weights: FloatArray) -> None:
-        """Morph a node's mesh; colliders made of it follow."""
+        """Set morph weights of a node's mesh; colliders made of it change as well."""
         self.followers.animator.weights[node] = np.array(weights, dtype=np.float64)
         self.rebuild(self.model.now)
 
     def save_state(self, *, own_bodies_only: bool = False) -> SceneState:
-        """Everything that changes, of the whole world or of this scene's bodies."""
+        """Return everything that changes, of the whole world or of this scene's bodies."""
         self.require_alive()
         if own_bodies_only:
             return self.state_with(BodyStates(self.client_id, self.world.body_ids))
         return self.state_with(EngineSnapshot(self.session, [self.world]))
 
     def state_with(self, engine: EngineSnapshot | BodyStates) -> SceneState:
-        """This scene's part of a state; ``engine`` is the other one, of the same moment."""
+        """Return this scene's state with the engine's state ``engine`` of the same time."""
         animations, matrices = self.followers.standing()
         return SceneState(
             time=self.time, physics=self.model.now, engine=engine, world=self.world.state(),
@@ -425,7 +434,7 @@ class SceneCore:
         """
         self.require_alive()
         self._start.note_step()
-        # First of all: bodies and followers are made from it.
+        # Bodies and nodes are made from it, so it comes first.
         self.followers.animator.restore(state.animations)
         is_alike = state.frames.equals(self.world.plan.frames)
         # Most episodes start with the very same model, and comparing two takes a while.
@@ -456,7 +465,7 @@ class SceneCore:
         self._start.disable()
 
     def remove(self) -> None:
-        """Take every body of this scene out of the world; later use raises. Twice is harmless."""
+        """Remove every body of this scene from the world; later use raises. Twice is harmless."""
         if self.is_removed:
             return
         self.is_removed = True
@@ -476,18 +485,18 @@ class SceneCore:
 
     @contextmanager
     def engine_errors(self) -> Iterator[None]:
-        """Within it, what PyBullet refuses is raised as our own error, whatever the scene is then.
+        """Raise what PyBullet refuses in the following block as our own error.
 
         Raises:
             WorldChangedError: Bodies of the scene are gone.
-            EngineError: Anything else that the engine refused.
+            EngineError: The engine refused for another reason.
         """
         with ExitStack() as refusals:
-            refusals.push(lambda *error: self.world.lease.__exit__(*error))
+            refusals.push(lambda *error: self.world.ownership.__exit__(*error))
             yield
 
     def require_alive(self) -> None:
-        """Raise where the scene, or the world that it was made in, is gone.
+        """Raise an error if the scene, or the world that it was made in, is gone.
 
         Raises:
             SceneRemovedError: After :meth:`remove`.
@@ -496,4 +505,4 @@ class SceneCore:
         """
         if self.is_removed:
             raise SceneRemovedError(f"the scene of {self.asset.path} was removed")
-        self.world.lease.require()
+        self.world.ownership.require()

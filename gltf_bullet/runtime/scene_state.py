@@ -1,4 +1,4 @@
-"""A moment of a scene as a value."""
+"""The state of a scene as a value."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ __all__ = ["SceneState", "require_own"]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SceneState:
-    """A moment of a scene; treat as opaque. Picklable."""
+    """The state of a scene; treat as opaque. Picklable."""
 
     time: float
-    """Simulated [s]."""
+    """Simulated time [s]."""
     physics: PhysicsScene
     """The model, changes by pointer and drive targets included."""
     engine: EngineSnapshot | BodyStates
     world: EngineWorldState
     animations: AnimatorState
-    """With the local transforms of all nodes."""
+    """State of the animations, with the local transforms of all nodes."""
     triggers: TriggerMemory
     frames: NodeFrames
-    """What the bodies were made from: only bodies made alike go on alike, to the last bit."""
+    """Frames that the bodies were made from: bodies made of others differ in the last bits."""
     matrices: FloatArray
     """world_from_node of all nodes, shape [node_count, 4, 4]."""
     acting: object = None
-    """Of the behavior graph; ``None`` without one."""
+    """State of the behavior graph; ``None`` without one."""
 
 
 def require_own(state: object, physics: PhysicsScene, node_count: int) -> None:
-    """Refuse what a scene cannot go back to, before it changes anything.
+    """Raise an error for a state that a scene cannot go back to, before anything changes.
 
     Args:
-        state: What was handed in.
+        state: The caller's value.
         physics: The model of the scene.
-        node_count: Of its nodes.
+        node_count: Number of its nodes.
 
     Raises:
         TypeError: It is no state.

@@ -1,4 +1,4 @@
-"""Steps of the engine that a scene took no part in: a loop of somebody's own without it."""
+"""Engine steps without a scene, made by a loop of the user's that leaves it out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STEPPED_WITHOUT_SCENE = IssueKind(
 
 
 class _Scene(Protocol):
-    """A scene core as this module needs it."""
+    """The part of a scene core that this module uses."""
 
     session: EngineSession
     world: EngineWorld
@@ -38,7 +38,7 @@ class _Scene(Protocol):
 class SkippedSteps:
     """Compares the world's clock with the time of one scene.
 
-    Nothing is counted as steps go by: who asks for the issues reads the clock.
+    Steps are not counted as they are made: the clock is read when the issues are.
     """
 
     def __init__(self, scene: _Scene) -> None:
@@ -46,27 +46,27 @@ class SkippedSteps:
         self._scene = scene
         clock = world_clock(scene.session.client_id)
         self._ahead = 0.0 if clock is None else clock.time - scene.time
-        """[s] by which the clock is ahead where no step was skipped."""
+        """Time [s] by which the clock is ahead if no step was skipped."""
         self._uncounted = 0
-        """Steps that were skipped, and that the scene was told of."""
+        """Number of steps that the scene was told of afterwards only."""
         self._known: tuple[Issue, ...] = ()
         self.is_open = False
-        """True while the scene waits for a step of the engine that it has prepared."""
+        """True while the scene waits for an engine step that it has prepared."""
 
     def shift(self, seconds: float) -> None:
-        """Take note that the scene's time was set on, or the world went on without it on purpose.
+        """Allow for a change of the scene's time, or for intended steps without it.
 
         Args:
-            seconds: How far the scene's time went while the world's stood [s].
+            seconds: Advance of the scene's time without a step of the world [s].
         """
         self._ahead -= seconds
 
     def note_unprepared(self) -> None:
-        """Take note of a step that the scene was told of after it, and not before."""
+        """Count a step that had :meth:`Scene.after_step` without ``before_step``."""
         self._uncounted += 1
 
     def issues(self) -> tuple[Issue, ...]:
-        """One at most, with all steps so far."""
+        """Return one issue at most, about all steps so far."""
         scene = self._scene
         if scene.is_removed or not scene.session.is_alive():
             return self._known
@@ -86,14 +86,14 @@ class SkippedSteps:
         settings = self._scene.session.known_settings
         step = settings.time_step if is_divided else clock.time_step
         ahead = clock.time - self._scene.time - self._ahead
-        # Somebody may have set, and stepped with, a time step of 0, or one that is no number.
+        # A time step of 0, or one that is not finite, may have been set.
         if not (math.isfinite(ahead) and math.isfinite(step) and step > 0.0):
             return 0
         return round(ahead / step) - self.is_open
 
 
 def _workings(scene: _Scene) -> str:
-    """Name all that acts in steps of the scene alone; empty where nothing does."""
+    """Name all parts of the scene that act in its own steps only; empty without any."""
     articulations = scene.world.articulations
     drives = len(articulations.controls.drives)
     limits = sum(articulation.own_limit_count for articulation in articulations.articulations)

@@ -1,7 +1,7 @@
-"""The states that ``reset`` goes back to: taken together for all scenes of a world.
+"""The states that ``reset`` goes back to, taken together for all scenes of a world.
 
-A state holds the whole world. Each of 300 scenes took one at its first step: as many copies of all
-bodies, and 12 s for 90 ragdolls. Scenes that begin at the same moment share one.
+An engine state contains the whole world. One for each of 300 scenes at its first step would be as
+many copies of all bodies (12 s for 90 ragdolls). Scenes that begin at the same time share one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["SceneStart", "StartStates"]
 
 
 class _Scene(Protocol):
-    """What a scene core is for this module."""
+    """The part of a scene core that this module uses."""
 
     is_removed: bool
     world: EngineWorld
@@ -30,33 +30,33 @@ class _Scene(Protocol):
 
 
 class StartStates:
-    """Of one world; :meth:`EngineSession.shared` keeps it."""
+    """Start states of one world; made by :meth:`EngineSession.shared`."""
 
     def __init__(self, session: EngineSession) -> None:
         self._session = session
         self._steps = 0
-        # In the order of loading, which no set keeps: what is made anew last touches last, and
-        # the engine solves contacts in the order in which they came about. By identity, and not
-        # in a weak dictionary: Ctrl-C in what that does at the end of a scene is lost (seen).
+        # In the order of loading, which matters: what is rebuilt last touches last, and the engine
+        # solves contacts in their order of appearance. By id, and not in a weak dictionary: Ctrl-C
+        # in its callbacks at the end of a scene is lost (seen).
         self._waiting: dict[int, weakref.ref[_Scene]] = {}
         self._prepared: dict[int, tuple[weakref.ref[_Scene], int, SceneState]] = {}
 
     def expect(self, core: _Scene) -> None:
-        """A scene that may take its first step soon."""
-        self.forget(core)  # one that is gone may have had its address, and its place in the order
+        """Add a scene that may take its first step soon."""
+        self.forget(core)  # a removed scene may have had the same id, at another place
         self._waiting[id(core)] = weakref.ref(core)
 
     def forget(self, core: _Scene) -> None:
-        """A scene that was removed or needs no start."""
+        """Remove a scene that is gone or needs no start state."""
         self._waiting.pop(id(core), None)
         self._prepared.pop(id(core), None)
 
     def note_step(self) -> None:
-        """The world has moved on: what was prepared is of another moment."""
+        """Discard prepared states, because the world has moved."""
         self._steps += 1
 
     def take(self, core: _Scene) -> SceneState:
-        """The state of a scene that is about to take its first step."""
+        """Return the state of a scene that is about to take its first step."""
         known, moment, state = self._prepared.pop(id(core), (None, -1, None))
         if state is None or known is None or known() is not core or moment != self._steps:
             self._waiting.setdefault(id(core), weakref.ref(core))
@@ -69,18 +69,18 @@ class StartStates:
                 if other is not core:
                     prepared = weakref.ref(other), self._steps, other.state_with(snapshot)
                     self._prepared[id(other)] = prepared
-            # Once only: those that are never stepped by themselves cost nothing afterwards.
+            # Only once: scenes that are never stepped by themselves cost nothing afterwards.
             self._waiting.clear()
         self._waiting.pop(id(core), None)
         return state
 
 
 def _is_whole(scene: _Scene) -> bool:
-    """Whether a scene is still as it was loaded: its next call says what is the matter."""
+    """Return True if no body of a scene is gone; if not, its next call raises the error."""
     if scene.is_removed:
         return False
     try:
-        scene.world.lease.require()
+        scene.world.ownership.require()
     except WorldChangedError:
         return False
     return True
@@ -90,32 +90,32 @@ class SceneStart:
     """The state that one scene's ``reset`` goes back to."""
 
     def __init__(self, core: _Scene, session: EngineSession) -> None:
-        """Of a scene that was just made."""
+        """Prepare for a new scene."""
         self._core = core
         self._all = session.shared(StartStates)
         self.note_step: Callable[[], None] = self._all.note_step
-        """Say that the world has moved on."""
+        """Callable for when the world has moved."""
         self.is_kept = True
         self.is_wanted = True
-        """Whether the next step is the first one."""
+        """True if the next step is the first one."""
         self.state: SceneState | None = None
-        """``None`` before the first step."""
+        """The start state; ``None`` before the first step."""
 
     def expect(self) -> None:
-        """The scene may take its first step soon."""
+        """Announce that the scene may take its first step soon."""
         self._all.expect(self._core)
 
     def take(self) -> None:
-        """Keep the state as it is now."""
+        """Take the present state as start state."""
         self.state, self.is_wanted = self._all.take(self._core), False
 
     def forget(self) -> None:
-        """What was kept is of other bodies."""
+        """Discard the state, whose bodies are gone; the next step is the first one."""
         self.state, self.is_wanted = None, self.is_kept
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """What goes on within makes bodies anew and leaves the start as it is."""
+        """Keep the start state while the following block rebuilds bodies."""
         state, is_wanted = self.state, self.is_wanted
         try:
             yield
@@ -123,12 +123,12 @@ class SceneStart:
             self.state, self.is_wanted = state, is_wanted
 
     def disable(self) -> None:
-        """Keep none."""
+        """Discard the state, and take none any more."""
         self.leave()
         self.is_kept = False
         self.forget()
 
     def leave(self) -> None:
-        """The scene is removed, or needs no start."""
+        """Stop waiting for the first step."""
         if self.is_wanted:
             self._all.forget(self._core)

@@ -1,17 +1,16 @@
-"""What a step does, in order: the one program of all scenes of a world.
+"""The stages of a step, in order: the one program of all scenes of a world.
 
 ::
 
-    begin      first step: the state that reset() goes back to; animations; settings of the world
-    divide     how far things can go in the step says of how many engine steps it is made
-    each part  forces and targets of the scenes -> joint-space solve -> contact softness
-               -> the engine's step -> what it left behind: loops, surfaces, fast bodies
-               -> nodes, triggers
-    end        time, events, who listens
+begin      first step: the state that reset() goes back to; animations; settings of the world divide
+number of engine steps, from the distance that things can move in the step each part  forces and
+targets of the scenes -> joint-space solve -> contact softness -> the engine's step -> its
+consequences: loops, surfaces, fast bodies -> nodes, triggers end        time, events, callbacks
 
-Steps that need nothing of Python are made by kernels, many in one call; they go through the same
-stages. It is the step of a *world*: whoever's ``step()`` is called, all its scenes take part, in
-the order of their loading.
+Steps that need no Python are made by kernels, many in one call, in the same stages. A step is one
+of the *world*: whichever scene's ``step()`` is called, all scenes are stepped, in the order of
+loading. The file is long because these stages are the same for one scene, many scenes and the
+user's own loop.
 """
 
 from __future__ import annotations
@@ -41,39 +40,39 @@ __all__ = ["StepProgram", "step_world"]
 
 
 class StepProgram:
-    """Makes the steps of one world; ``session.shared`` keeps it."""
+    """Makes the steps of one world; made by ``session.shared``."""
 
     def __init__(self, session: EngineSession) -> None:
         self._session = session
         self._scenes: dict[int, weakref.ref[SceneCore]] = {}
-        """By identity, in the order of loading."""
+        """Scenes by identity, in the order of loading."""
         self._joints_together: JointSteps | None = None
-        """The joints of the scenes that stepped together last."""
+        """The joints of the scenes that were last stepped together."""
         self._softness = session.shared(ContactSoftness)
         self._watch: FastWatch | None = None
         self._bodies: tuple[int, int] = (-1, -1)
-        """How many bodies the world had, and the last one, when the scenes were looked at."""
+        """Number of bodies of the world, and the last one, when the scenes were last checked."""
         self._broken: set[int] = set()
-        """Scenes that somebody has taken bodies from."""
+        """Scenes whose bodies somebody has removed."""
         self._next = 0
         self._begun: list[SceneCore] = []
-        """Scenes whose step was begun in the caller's own loop, and is not over ..."""
+        """Scenes whose step was begun in the caller's own loop and is not finished."""
         self._asked: list[SceneCore] = []
-        """... those of them that were told so, and ..."""
+        """Scenes among them whose own ``before_step`` was called."""
         self._finished: list[SceneCore] = []
-        """... those that need not be told that it is over."""
+        """Scenes whose own ``after_step`` may still be called, and has nothing to do."""
         self._events: dict[SceneCore, tuple[TriggerEvent, ...]] = {}
-        """What the parts of the present step have shown so far."""
+        """Events in the parts of the present step so far."""
 
     def join(self, core: SceneCore) -> None:
-        """Let a scene take part, after all that were loaded before it."""
+        """Add a scene, after all that were loaded before it."""
         number, scenes = id(core), self._scenes
         scenes.pop(number, None)
         scenes[number] = weakref.ref(core, lambda _: scenes.pop(number, None))
         core.on_remove(lambda: scenes.pop(number, None))
 
     def cores(self) -> tuple[SceneCore, ...]:
-        """The scenes of the world whose bodies are all there, in the order of their loading."""
+        """Return the scenes of the world with all their bodies, in the order of loading."""
         alive = [known() for known in self._scenes.values()]
         return tuple([c for c in alive if c is not None and not c.is_removed and _is_whole(c)])
 
@@ -83,9 +82,9 @@ class StepProgram:
         """Advance the world by some time steps; ``events`` of scenes are those of all of them.
 
         Args:
-            caller: Whose user asks for it.
-            count: Steps of the caller.
-            alone: See :meth:`step_alone`, which takes note of it.
+            caller: The scene whose ``step`` was called.
+            count: Number of steps.
+            alone: See :meth:`step_alone`, which also allows for it in the time of other scenes.
 
         Raises:
             SceneRemovedError: The caller's scene was removed.
@@ -108,7 +107,7 @@ class StepProgram:
             is_asked = False
             if not made:
                 is_next = done > 0 and not any(core.is_interfered for core in cores)
-                with _said_of(cores):
+                with _errors_of(cores):
                     self._make_one(cores, caller, is_next=is_next)
                 made = 1
             for core in cores:
@@ -119,7 +118,7 @@ class StepProgram:
             core.events = events.get(core, ())
 
     def step_alone(self, caller: SceneCore, count: int) -> None:
-        """Let no other scene take part: its joints and animations do nothing, as was asked for."""
+        """Step without the joints and animations of other scenes, as the user has asked for."""
         before = caller.time
         try:
             self.step(caller, count, alone=True)
@@ -129,17 +128,17 @@ class StepProgram:
                     core.skipped.shift(before - caller.time)
 
     def before_step(self, caller: SceneCore) -> None:
-        """Everything up to the engine's step, of all scenes, where the caller makes that step.
+        """Do everything before the engine's step, for all scenes; the caller makes that step.
 
-        Each scene may ask for it: only the first one of a step is heard. Of a step that is made of
-        several of the engine's, the caller makes the last one.
+        Each scene may call it: only the first call of a step acts. If the step is divided into
+        several engine steps, the caller makes the last one.
         """
         caller.require_alive()
         if caller in self._begun and caller not in self._asked:
             self._asked.append(caller)
             return
         cores = self._others_and(caller)
-        with _said_of(cores):
+        with _errors_of(cores):
             self._begin_in_loop(cores, caller)
 
     def _begin_in_loop(self, cores: Sequence[SceneCore], caller: SceneCore) -> None:
@@ -152,7 +151,9 @@ class StepProgram:
         self._events = {}
         for part, left, part_settings in self._split(cores, settings, parts):
             if left == 1:
-                self._push(cores, part_settings, part=part, parts=part + 1, is_next=part > 0)
+                self._apply_forces(
+                    cores, part_settings, part=part, parts=part + 1, is_next=part > 0
+                )
             else:
                 self._make_part(
                     cores, part_settings, part=part, parts=part + left, is_next=part > 0
@@ -162,7 +163,7 @@ class StepProgram:
             core.skipped.is_open = True
 
     def after_step(self, caller: SceneCore) -> None:
-        """Take in the step that the caller has made, for all scenes that have begun it."""
+        """Process the step that the caller has made, for all scenes that have begun it."""
         caller.require_alive()
         if caller in self._finished:
             self._finished.remove(caller)
@@ -173,7 +174,7 @@ class StepProgram:
             caller.skipped.note_unprepared()
         self._begun, self._asked = [], []
         settings = self._session.divided_settings or self._session.settings()
-        with _said_of(cores):
+        with _errors_of(cores):
             self._finish(cores, settings)
         self._session.undivide()
         self._collect(cores)
@@ -187,7 +188,7 @@ class StepProgram:
     # --- one step -----------------------------------------------------------------------------
 
     def _make_one(self, cores: Sequence[SceneCore], caller: SceneCore, *, is_next: bool) -> None:
-        """One step of the caller, call by call."""
+        """Make one step by calls from Python."""
         session = self._session
         settings = session.known_settings if is_next else self._settings_now(cores, caller)
         self._begin(cores, settings)
@@ -214,13 +215,12 @@ class StepProgram:
     def _split(
         self, cores: Sequence[SceneCore], settings: EngineSettings, parts: int
     ) -> Iterator[tuple[int, int, EngineSettings]]:
-        """Divide a step, and what is left of it anew where a part has made something faster.
+        """Divide a step, and divide the rest again if a part has made something faster.
 
-        Of heaps of dolls that fall at 9 m/s one in a hundred was thrown away: what the first one
-        hit turned at 140 rad/s, in parts that were made for 10.
+        Without that, one of a hundred heaps of dolls that fall at 9 m/s was flung away: what the
+        first doll hit turned at 140 rad/s, in parts of a length for 10.
 
-        Yields:
-            The number of a part, how many are left with it, and how the engine steps in it.
+        Yields: The number of a part, how many are left with it, and the engine's settings in it.
         """
         if parts == 1:
             yield 0, 1, settings
@@ -237,7 +237,7 @@ class StepProgram:
             remaining, part, left = remaining - length, part + 1, left - 1
 
     def _collect(self, cores: Sequence[SceneCore]) -> None:
-        """Add what a part of a step has shown to what the others have."""
+        """Add the events of a part of a step to those of the others."""
         for core in cores:
             if core.events:
                 self._events[core] = self._events.get(core, ()) + core.events
@@ -249,7 +249,7 @@ class StepProgram:
     def _parts(
         self, cores: Sequence[SceneCore], settings: EngineSettings, dt: float | None = None
     ) -> int:
-        """Count the engine steps that the coming step is made of, or what is left of it: ``dt``."""
+        """Return the number of engine steps in the coming step, or in the rest of it: ``dt``."""
         if settings.substeps > 1:  # somebody has divided it already
             return 1
         wanted, is_begun = 1, dt is not None
@@ -264,14 +264,14 @@ class StepProgram:
             needed = self._needed(asks, dt)
             if needed > 1 and not is_begun:
                 for core in asks:
-                    core.world.articulations.solver.findings.name_divided(dt)
+                    core.world.articulations.solver.warnings.name_divided(dt)
             wanted = max(wanted, needed)
         return wanted
 
     def _needed(self, cores: Sequence[SceneCore], dt: float) -> int:
-        """Engine steps that joints need for a step of ``dt`` seconds.
+        """Return the number of engine steps that joints need for a step of ``dt`` seconds.
 
-        Links that are thin need more than their speeds ask for, where something is in reach.
+        Thin links need more than their speeds do, if something is in reach.
         """
         joints = self._joints_of(cores)
         needed = joints.steps_needed(dt)
@@ -291,17 +291,17 @@ class StepProgram:
         parts: int = 1,
         is_next: bool,
     ) -> None:
-        """One step of the engine."""
-        drifting = [] if len(cores) == 1 or parts > 1 else _drifting(cores, settings)
-        if drifting:
-            cores = [core for core in cores if core not in drifting]
-        self._push(cores, settings, part=part, parts=parts, is_next=is_next)
+        """Make one step of the engine."""
+        passive = [] if len(cores) == 1 or parts > 1 else _passive_scenes(cores, settings)
+        if passive:
+            cores = [core for core in cores if core not in passive]
+        self._apply_forces(cores, settings, part=part, parts=parts, is_next=is_next)
         self._session.step()
-        if drifting:
-            self._finish_drifting(drifting, settings)
+        if passive:
+            self._finish_passive(passive, settings)
         self._finish(cores, settings, is_last=part == parts - 1)
 
-    def _push(
+    def _apply_forces(
         self,
         cores: Sequence[SceneCore],
         settings: EngineSettings,
@@ -310,9 +310,9 @@ class StepProgram:
         parts: int = 1,
         is_next: bool,
     ) -> None:
-        """Everything that the engine must know before it steps."""
+        """Apply all forces and commands before the engine's step."""
         for core in cores:
-            core.push(settings, part, parts)
+            core.apply_forces(settings, part, parts)
         dt, gravity = settings.time_step, settings.gravity
         jointed = [core for core in cores if core.world.is_jointed]
         if jointed:
@@ -322,12 +322,12 @@ class StepProgram:
     def _finish(
         self, cores: Sequence[SceneCore], settings: EngineSettings, *, is_last: bool = True
     ) -> None:
-        """Everything that the engine's step leaves to be done."""
+        """Process all consequences of the engine's step."""
         for core in cores:
             core.finish_step(settings, is_last=is_last)
 
     def _settings_now(self, cores: Sequence[SceneCore], caller: SceneCore) -> EngineSettings:
-        """Make sure that the world is as it was; how it steps."""
+        """Check that the world is the known one, and return its settings."""
         if len(cores) > 1:
             jointed = [core for core in cores if core.world.is_jointed]
             if jointed and self._joints_of(jointed).is_as_known():
@@ -344,8 +344,8 @@ class StepProgram:
     # --- compiled steps -------------------------------------------------------------------------
 
     def _make_compiled(self, cores: Sequence[SceneCore], count: int) -> int:
-        """Make the next steps in one call of kernels; returns how many, 0 if they need Python."""
-        # Asked for in every step: of a cart-pole's a call is a hundredth.
+        """Make the next steps in one call of kernels; return how many, 0 if they need Python."""
+        # Called in every step: a call is a hundredth of a cart-pole's step.
         settings, is_one = self._session.known_settings, len(cores) == 1
         may_divide = leaves_something = have_triggers = False
         for core in cores:
@@ -378,7 +378,7 @@ class StepProgram:
         return over + 1
 
     def _joints_of(self, cores: Sequence[SceneCore]) -> JointSteps:
-        """The joints of some scenes, which all have some, stepped together."""
+        """Return the joints of scenes that are stepped together; each must have some."""
         if len(cores) == 1:
             return cores[0].world.compiled_steps.joints
         scenes = tuple([core.world.articulations for core in cores])
@@ -389,7 +389,7 @@ class StepProgram:
     # --- scenes -------------------------------------------------------------------------------
 
     def _others_and(self, caller: SceneCore) -> tuple[SceneCore, ...]:
-        """All scenes that take part; those whose bodies somebody has removed do not."""
+        """Return all scenes to step; those whose bodies somebody has removed are left out."""
         bodies = self._session.last_body()
         if bodies != self._bodies:
             self._bodies, self._broken = bodies, set()
@@ -402,7 +402,7 @@ class StepProgram:
             core = known()
             if core is None or core.is_removed or id(core) in self._broken:
                 continue
-            # Others may have its bodies' ids by now, as many as before and the same one last.
+            # Other bodies may have its ids by now, with the same count and the same last one.
             if core.world.is_jointed and core.world.articulations.is_unread and not _is_whole(core):
                 self._broken.add(id(core))
                 continue
@@ -412,8 +412,8 @@ class StepProgram:
             cores.append(caller)
         return tuple(cores)
 
-    def _finish_drifting(self, cores: Sequence[SceneCore], settings: EngineSettings) -> None:
-        """Note that scenes have moved, and take back bodies that went through something."""
+    def _finish_passive(self, cores: Sequence[SceneCore], settings: EngineSettings) -> None:
+        """Advance the time of scenes, and put back bodies that passed through something."""
         seen = []
         for core in cores:
             core.note_steps(settings.time_step, 1)
@@ -424,47 +424,49 @@ class StepProgram:
         watched = [core.world.fast for core in seen]
         if self._watch is None or self._watch.watched != watched:
             self._watch = FastWatch(self._session.client_id, watched)
-        for number in self._watch.look():
+        for number in self._watch.find_fast():
             watched[number].before_step(settings.time_step, settings.gravity)
             seen[number].world.put_back_fast()
 
 
-def _said_of(cores: Sequence[SceneCore]) -> ExitStack:
-    """Within it, what the engine refuses is said of the scene that has lost a body."""
-    leases = ExitStack()
+def _errors_of(cores: Sequence[SceneCore]) -> ExitStack:
+    """Raise what the engine refuses in the following block for the scene that has lost a body."""
+    refusals = ExitStack()
     for core in cores:
-        leases.enter_context(core.world.lease)
-    return leases
+        refusals.enter_context(core.world.ownership)
+    return refusals
 
 
-def _drifting(cores: Sequence[SceneCore], settings: EngineSettings) -> list[SceneCore]:
-    """Scenes that need nothing before or after a step but a look at their fast bodies."""
+def _passive_scenes(cores: Sequence[SceneCore], settings: EngineSettings) -> list[SceneCore]:
+    """Return the scenes whose step needs only a check of their fast bodies."""
     return [
-        core for core in cores if core.is_unattended and core.world.compiled_steps.drift(settings)
+        core
+        for core in cores
+        if core.is_unattended and core.world.compiled_steps.are_left_to_engine(settings)
     ]
 
 
 def _is_whole(core: SceneCore) -> bool:
     try:
-        core.world.lease.require()
+        core.world.ownership.require()
     except WorldChangedError:
         return False
     return True
 
 
-# --- ``gb.step_world``: a step of a world by whoever has no scene of it at hand -------------------
+# --- ``gb.step_world``: a step of a world for callers without a scene of it -----------------------
 
 
 def step_world(physics_client: PhysicsClient = 0, count: int = 1) -> None:
-    """Advance a world by ``count`` of its time steps: all its scenes take part.
+    """Advance a world by ``count`` of its time steps, with all its scenes.
 
-    The same as :meth:`Scene.step <gltf_bullet.Scene.step>` of any scene in it, and as
-    ``pybullet.stepSimulation`` where there is none. A plain ``stepSimulation`` leaves drives,
-    limits, animations and triggers of scenes out.
+    This equals :meth:`Scene.step <gltf_bullet.Scene.step>` of any scene in it, and
+    ``pybullet.stepSimulation`` if there is none. A plain ``stepSimulation`` leaves out drives,
+    limits, animations and triggers of scenes.
 
     Args:
         physics_client: A client id, or a ``BulletClient``.
-        count: How many.
+        count: Number of steps.
 
     Raises:
         EngineError: There is no such client.

@@ -22,21 +22,22 @@ class Telemetry:
 
     scene: Scene
     times: list[float] = field(default_factory=list)
-    """[s]"""
+    """Times of the samples [s]."""
     heights: dict[str, list[float]] = field(default_factory=dict)
-    """Of the centres of mass along the asset's +Y [m], by body."""
+    """Heights of the centres of mass along the asset's +Y [m], by body."""
     speeds: dict[str, list[float]] = field(default_factory=dict)
-    """Of the centres of mass [m/s], by body."""
+    """Speeds of the centres of mass [m/s], by body."""
     kinetic: list[float] = field(default_factory=list)
-    """Of all dynamic bodies, turning included [J]."""
+    """Kinetic energy of all dynamic bodies, rotation included [J]."""
     potential: list[float] = field(default_factory=list)
-    """In the engine's gravity, 0 at the world's origin [J]; NaN where the file has gravity of its
-    own."""
+    """Potential energy in the engine's gravity, 0 at the world's origin [J]; NaN if the file has
+    gravity of its own.
+    """
     joints: dict[str, list[float]] = field(default_factory=dict)
     """Positions of single axes [m] or [rad], by joint and axis; balls: the angle of rotation."""
 
     def sample(self) -> None:
-        """Take down how the scene stands now."""
+        """Add a row with the present values."""
         scene = self.scene
         up = scene.core.placement.up
         gravity = np.array(scene.core.session.settings().gravity)
@@ -71,13 +72,13 @@ class Telemetry:
 
 
 def _unique_name(scene: Scene, node: int) -> str:
-    """The node's name; with its index where other nodes have the same."""
+    """Return the node's name, with its index if other nodes have the same."""
     names = scene.asset.tree.names
     name = names[node]
     return f"node {node}" if not name else name if names.count(name) == 1 else f"{name} ({node})"
 
 
-# --- Bodies that fall for good: below everything that was there, and still on their way down ------
+# --- Bodies that fall out: below everything that was there at the start, and still falling --------
 
 FELL_OUT = IssueKind(
     "FELL_OUT",
@@ -85,14 +86,14 @@ FELL_OUT = IssueKind(
     "the body is {depth:.3g} m below everything that was there at the start, and falls on",
 )
 _SPARE: Final = 1.0
-"""[m] Below the lowest point of the start, besides the height of all that was there."""
+"""Distance [m] below the lowest point of the start, in addition to the height of its contents."""
 
 
 class FallWatch:
-    """Knows how low a scene goes at its start, and who is far below that later."""
+    """Finds bodies that are far below the lowest point of the scene's start."""
 
     def __init__(self, scene: Scene) -> None:
-        """Look at the bodies as they stand now."""
+        """Measure the present heights of all bodies."""
         self._scene = scene
         heights = self._heights()
         self._low = float(heights.min(initial=np.inf))
@@ -107,7 +108,7 @@ class FallWatch:
         return heights
 
     def issues(self) -> tuple[Issue, ...]:
-        """Who falls for good, with the depth [m]."""
+        """Return an issue for each body that falls out, with the depth [m]."""
         found = Diagnostics()
         up = np.asarray(self._scene.core.placement.up, dtype=np.float64)
         for node, body in self._scene.bodies.items():

@@ -1,4 +1,4 @@
-"""From what a file says to everything that will be created: for load, check and inspect alike."""
+"""Translation of a file's contents to plans of all to be created, for load, check and inspect."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Translation", "translate", "translate_at"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Translation:
-    """What one scene will put into a world, and what is lost on the way."""
+    """The plans of one scene, and the issues about what is lost."""
 
     path: str
     part: PhysicsScene | None
@@ -32,14 +32,14 @@ class Translation:
     plan: ScenePlan
     visuals: VisualPlans
     issues: tuple[Issue, ...]
-    """Findings of translating."""
+    """Issues of translating."""
 
     def physics(self, asset: AssetContent) -> PhysicsScene:
-        """What is simulated of the file that this is a translation of."""
+        """Return the simulated physics; ``asset``: the file of this translation."""
         return asset.physics if self.part is None else self.part
 
     def moved(self, frames: NodeFrames) -> Translation:
-        """The same elsewhere: ``frames`` are those of the plan, moved."""
+        """Return the translation at another position; ``frames`` are those of the plan, moved."""
         if frames.unmoved is None:
             return self
         visuals = self.visuals
@@ -48,7 +48,7 @@ class Translation:
         return changed(self, plan=moved_plan(self.plan, frames), visuals=visuals)
 
     def require_usable(self, *, strict: bool) -> Translation:
-        """This translation, if a scene can be made of it.
+        """Return this translation if a scene can be made of it.
 
         Raises:
             InvalidAssetError: Content turned out unusable while translating.
@@ -63,7 +63,7 @@ class Translation:
 
 
 def translate_at(asset: AssetContent, placement: Placement, options: LoadOptions) -> Translation:
-    """Translate a file as it stands, somewhere in the world; never raises on content.
+    """Translate a file as it is, with a placement in the world; never raise on content.
 
     Raises:
         ValueError: The file has no such scene.
@@ -92,12 +92,12 @@ def translate(
     options: LoadOptions,
     deformation: Deformation | None = None,
 ) -> Translation:
-    """Plan bodies and pictures; never raises on content.
+    """Plan bodies and pictures; never raise on content.
 
     Args:
         asset: The file.
         physics: The part of its physics that is simulated, possibly edited.
-        frames: Where the nodes stand.
+        frames: Frames of the nodes.
         scene_index: The glTF scene whose meshes are shown; ``None``: the file's default.
         options: Choices that the file cannot make.
         deformation: Morph weights other than the authored ones.

@@ -1,7 +1,7 @@
-"""What users learn about triggers: events of the last step and callbacks.
+"""Trigger events for users: those of the last step, and callbacks.
 
-KHR_physics_rigid_bodies, "Trigger event nodes". A trigger reports the colliders of this scene: an
-event names glTF nodes, which bodies loaded otherwise do not have.
+KHR_physics_rigid_bodies, "Trigger event nodes". A trigger reports the colliders of this scene only:
+an event names glTF nodes, which other bodies do not have.
 """
 
 from __future__ import annotations
@@ -18,28 +18,29 @@ __all__ = ["TriggerEvent", "TriggerReports"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggerEvent:
-    """A collider that came into a trigger or left it."""
+    """Entry of a collider into a trigger, or exit from it."""
 
     kind: Literal["entered", "exited"]
     trigger_node: int
     """glTF index; for compound triggers the node that lists the others."""
     collider_node: int
-    """glTF index of the very collider."""
+    """glTF index of the collider's node."""
     motion_node: int
     """glTF index of the node with the motion of its body; -1 without one."""
     trigger: str = ""
-    """Name of ``trigger_node``, empty where it has none."""
+    """Name of ``trigger_node``, empty if it has none."""
     collider: str = ""
     """Name of ``collider_node``."""
     motion: str = ""
     """Name of ``motion_node``; empty without one, too."""
     time: float
-    """Simulated time [s]: the end of the step that noticed it; earlier, as computed along the
-    path, where the collider came and went within one step."""
+    """Simulated time [s]: the end of the step that detected it; earlier, as computed along the
+    path, for entry and exit within one step.
+    """
 
 
 class _World(Protocol):
-    """What an ``EngineWorld`` is for this module."""
+    """The part of an ``EngineWorld`` that this module uses."""
 
     @property
     def pairs_seen(self) -> int | None: ...
@@ -48,13 +49,13 @@ class _World(Protocol):
 
 
 class TriggerReports:
-    """Turns crossings into events and hands them out."""
+    """Turns crossings into events and calls the callbacks."""
 
     def __init__(self, triggers: Triggers, names: Callable[[], Sequence[str]]) -> None:
-        """Report what ``triggers`` notice; ``names`` tells those of all nodes of the file."""
+        """Report crossings of ``triggers``; ``names`` returns the names of all nodes."""
         self.triggers, self._names = triggers, names
         self.events: tuple[TriggerEvent, ...] = ()
-        """Of the last step, in order of time."""
+        """Events of the last step, in order of time."""
         self._callbacks: dict[int, Callable[[TriggerEvent], object]] = {}
         self._next_ticket = 0
         self._inside: dict[int, tuple[int, ...]] | None = None
@@ -67,13 +68,13 @@ class TriggerReports:
         time: float,
         time_step: float,
     ) -> None:
-        """Find out who came and went; :meth:`notify` tells the callbacks.
+        """Find entries and exits of a step; :meth:`notify` calls the callbacks.
 
         Args:
             world: The scene in the engine.
-            world_from_node: Tells where all nodes are now, shape [node_count, 4, 4].
-            time: At the end of the step [s].
-            time_step: Its length [s].
+            world_from_node: Returns the frames of all nodes now, shape [node_count, 4, 4].
+            time: Time at the end of the step [s].
+            time_step: Length of the step [s].
         """
         self._inside = None
         pairs = world.pairs_seen
@@ -89,15 +90,15 @@ class TriggerReports:
     def replace_triggers(
         self, triggers: Triggers, world_from_node: FloatArray, before: FloatArray
     ) -> None:
-        """Go on with other engine-side triggers of the same nodes; who is inside stays inside.
+        """Use other engine-side triggers of the same nodes, with the same overlaps.
 
         Args:
-            triggers: The other ones.
-            world_from_node: Where nodes stand now, shape [node_count, 4, 4].
-            before: Where they stood until now: what overlapped there at rest, and rests no more,
-                does not enter, but may leave.
+            triggers: The new ones.
+            world_from_node: Present frames of the nodes, shape [node_count, 4, 4].
+            before: Former frames: pairs that overlapped there at rest, and rest no more, do not
+                enter, but may leave.
         """
-        # They may stand elsewhere: only who is inside is kept.
+        # Poses may differ: only the overlaps are kept.
         memory = self.triggers.memory()
         overlaps = (*memory.overlaps, *triggers.overlaps_at_rest(self.triggers.plans, before))
         memory = replace(memory, places={}, overlaps=overlaps)
@@ -106,7 +107,7 @@ class TriggerReports:
         self._inside = None
 
     def notify(self) -> tuple[TriggerEvent, ...]:
-        """Call every callback for every event of the step; what they raise is passed on."""
+        """Call every callback for every event of the step; their exceptions propagate."""
         for event in self.events:
             for ticket, callback in list(self._callbacks.items()):
                 if ticket in self._callbacks:
@@ -114,7 +115,7 @@ class TriggerReports:
         return self.events
 
     def subscribe(self, callback: Callable[[TriggerEvent], object]) -> Callable[[], None]:
-        """Call ``callback`` for every event from now on; returns what ends that."""
+        """Call ``callback`` for every event from now on; return a function that ends it."""
         ticket = self._next_ticket
         self._next_ticket += 1
         self._callbacks[ticket] = callback
@@ -125,7 +126,7 @@ class TriggerReports:
         return unsubscribe
 
     def overlapping(self, node: int) -> tuple[int, ...]:
-        """Collider nodes inside a trigger."""
+        """Return the collider nodes inside a trigger."""
         if self._inside is None:
             inside: dict[int, list[int]] = {}
             for trigger, collider in self.triggers.overlaps():
@@ -134,11 +135,11 @@ class TriggerReports:
         return self._inside.get(node, ())
 
     def memory(self) -> TriggerMemory:
-        """What a snapshot keeps; picklable."""
+        """Return the state for a snapshot; picklable."""
         return self.triggers.memory()
 
     def recall(self, memory: TriggerMemory, world_from_node: FloatArray) -> None:
-        """Take back a snapshot without events; ``world_from_node`` is where nodes stand then."""
+        """Restore a state without events; ``world_from_node``: the nodes' frames at that time."""
         self.triggers.recall(memory, world_from_node)
         self._inside = None
         self.events = ()

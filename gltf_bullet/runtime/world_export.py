@@ -30,11 +30,11 @@ from gltf_bullet.runtime.worlds.scene_losses import report_losses
 
 __all__ = ["checked_file", "export_world", "require_gltf_suffix", "robot_file"]
 
-# --- What a scene's file says of its bodies and joints, as they stand now -------------------------
+# --- Facts of a scene's file about its bodies and joints, in their present state ------------------
 
 
 def scene_of_file(core: SceneCore, number: int) -> SceneOfFile:
-    """The bodies and joints of a scene that is alive; ``number`` tells it from others."""
+    """Return the bodies and joints of a scene; ``number`` identifies it among others."""
     world, tree, frames = core.world, core.asset.tree, core.nodes.frames_now()
     contacts = world.link_contacts
     contents = dict(world.solid_links())
@@ -73,7 +73,7 @@ def scene_of_file(core: SceneCore, number: int) -> SceneOfFile:
         parts.append(part(node, world.links_of(node), plan.gravity_factor))
 
     def end_of(node: int | None) -> int:
-        """The part that a node belongs to; -1: the world."""
+        """Return the part that a node belongs to; -1: the world."""
         if node is None:
             return -1
         owner = int(world.plan.motion_node_of[node])
@@ -84,7 +84,7 @@ def scene_of_file(core: SceneCore, number: int) -> SceneOfFile:
     joints = []
     for joint in core.model_now().joints.values():
         other = joint.connected_node
-        # Without another node a joint holds on to where its own was when it was made.
+        # Without a connected node, a joint is attached where its own node was when it was made.
         there = world.plan.frames.pose(joint.node) if other is None else frames.pose(other)
         joints.append(
             JointOfFile(
@@ -110,28 +110,28 @@ def export_world(
 ) -> tuple[Issue, ...]:
     """Write the bodies and constraints of any PyBullet world as glTF with its physics.
 
-    Whoever made the world: ``loadURDF``, ``loadMJCF``, ``loadSDF``, ``createMultiBody``. Shapes,
+    The world may be made by ``loadURDF``, ``loadMJCF``, ``loadSDF`` or ``createMultiBody``. Shapes,
     masses, joints, limits, friction, velocities and gravity are KHR_physics_rigid_bodies over
-    KHR_implicit_shapes (and OMI_physics_gravity); the world itself is left as it is.
+    KHR_implicit_shapes (and OMI_physics_gravity); the world itself is not changed.
 
     Scenes of this library are written as their files have them, drives and materials included, if
-    all of their bodies are and something holds the scene.
+    all of their bodies are written and the scene object still exists.
 
-    PyBullet tells of some things in no way, so that their loss is not named either: motors that
+    Some things PyBullet does not return in any way, so that no issue names their loss: motors that
     have exerted nothing yet (before the first step, all of them), forces for the coming step,
-    ``setCollisionFilterPair``, ``collisionFilterMode=0``, ``linearDamping`` and
-    ``angularDamping`` of multibodies, ``maxJointVelocity``, ``jointLimitForce``, and textures of
+    ``setCollisionFilterPair``, ``collisionFilterMode=0``, ``linearDamping`` and ``angularDamping``
+    of multibodies, ``maxJointVelocity``, ``jointLimitForce``, and textures of
     ``changeVisualShape``.
 
     Args:
         path: Ends in ``.glb`` or ``.gltf``; written whole or not at all.
         physics_client: A client id or a ``BulletClient``.
-        bodies: Ids of the bodies to write; ``None``: all. Constraints between them go along.
+        bodies: Ids of the bodies to write; ``None``: all. Constraints between them are included.
         self_collision: Bodies whose own links may touch each other, or all or none of them:
-            PyBullet does not tell. ``None``: those that touch themselves at present.
+            PyBullet does not return it. ``None``: those that touch themselves at present.
 
     Returns:
-        What PyBullet does not tell, and what glTF has no words for.
+        Issues about what PyBullet does not return, and what glTF cannot express.
 
     Raises:
         EngineError: The client is not connected, or a body does not exist, also one that
@@ -156,10 +156,9 @@ def world_with_scenes(
     *,
     self_collision: bool | Collection[int] | None = None,
 ) -> WorldDescription:
-    """A world as PyBullet tells it; bodies and joints of scenes as their files have them.
+    """Describe a world by PyBullet's calls, but bodies and joints of scenes by their files.
 
-    Of a scene that is not there with all of its bodies, or that nobody holds any more, only what
-    PyBullet tells.
+    A scene without all of its bodies, or whose object is gone, is described by PyBullet's calls.
     """
     ids = read_bodies(client_id, bodies)
     live = scenes_among(client_id, ids)
@@ -188,20 +187,20 @@ def robot_file(
     keyframe: str | None = None,
     allowed: Iterable[str | os.PathLike[str]] = (),
 ) -> tuple[WorldFile, Asset]:
-    """A robot (.urdf, .sdf, MJCF .xml) as a glTF document, and as our reader reads it.
+    """Convert a robot (.urdf, .sdf, MJCF .xml) to a glTF document, and read that.
 
     Args:
         path: The file.
         diagnostics: Receives what is lost.
-        fixed_base: URDF: the base stands still.
-        self_collision: Links of one body meet, except neighbours.
-        inertia_from_file: URDF: the inertias that the file states.
+        fixed_base: URDF: the base is fixed.
+        self_collision: Links of one body collide, except neighbours.
+        inertia_from_file: URDF: use the inertias that the file states.
         keyframe: MJCF: name or number of the keyframe that it starts at; ``None``: at ``qpos0``.
         allowed: Folders, besides its own and ROS packages, that it may name files in.
 
     Raises:
         ContainerError: It is no robot, or cannot be loaded.
-        InvalidAssetError: PyBullet makes numbers of it that are none.
+        InvalidAssetError: PyBullet's numbers for it are not finite.
         OSError: It cannot be read.
         ValueError: There is no such keyframe.
     """
@@ -224,10 +223,12 @@ def robot_file(
 
 
 def checked_file(world: WorldDescription, diagnostics: Diagnostics) -> tuple[WorldFile, Asset]:
-    """A document of ``world`` that our own reader finds nothing wrong with.
+    """Write ``world`` as a document and read it by our own reader.
+
+    Errors that the reader finds are added to ``diagnostics``.
 
     Raises:
-        InvalidAssetError: A number of it is none.
+        InvalidAssetError: A number of it is not finite.
     """
     file = build_world(world, diagnostics)
     path = _not_finite(file.root)
@@ -245,7 +246,7 @@ def checked_file(world: WorldDescription, diagnostics: Diagnostics) -> tuple[Wor
 
 
 def _not_finite(value: object) -> tuple[Any, ...] | None:
-    """Where in a document the first number stands that JSON does not know; lists as a whole."""
+    """Return the path to the first number that JSON does not allow; lists count as a whole."""
     if isinstance(value, float):
         return None if math.isfinite(value) else ()
     parts: Iterable[tuple[Any, Any]] = ()

@@ -75,7 +75,7 @@ def test_drives_of_two_scenes_in_one_world_press_on_each_other(
     bench.start()
     other.client = bench.client
     other.art = create_articulations(bench.client, other.plan(), other.bodies, other._shapes)
-    other.art.contacts.join(bench.art.contacts.owners, {})
+    other.art.contacts.register(bench.art.contacts.owners, {})
     for _ in range(round(3.0 / bench.dt)):
         for one in (bench, other):
             JointSteps([one.art]).before_step(bench.dt, WEIGHTLESS, is_next=False)

@@ -12,7 +12,7 @@ class FakeScene:
     def __init__(self, name: str, renewed: list[str]) -> None:
         self.is_removed = False
         self._name, self._renewed = name, renewed
-        self.world = self.lease = self
+        self.world = self.ownership = self
 
     def require(self) -> None:
         """It is alive."""

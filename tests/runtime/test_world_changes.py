@@ -291,7 +291,7 @@ def test_pointers_to_a_body_that_is_gone_raise_our_own_error(
     body = a_body(scene)
     pointer = f"/nodes/{body.node}/extensions/KHR_physics_rigid_bodies/motion/{field}"
     pybullet.removeBody(body.body_id, physicsClientId=client)
-    monkeypatch.setattr(EngineSession, "holds", lambda *_: True)
+    monkeypatch.setattr(EngineSession, "has_body", lambda *_: True)
     with pytest.raises(gb.EngineError):
         scene.get(pointer)
     with pytest.raises(gb.EngineError):

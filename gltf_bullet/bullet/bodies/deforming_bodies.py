@@ -1,8 +1,8 @@
-"""Static colliders whose shape changes: made anew, and moved so that they carry what lies on them.
+"""Static colliders whose shape changes: replaced, and moved so that they carry what lies on them.
 
-The engine's shapes cannot change, so the shape of a moment stands in. It moves as the surface does
-where it is touched, elsewhere as its vertices do together, and is replaced where a vertex is off by
-more than a hundredth of its size. PyBullet gives the body of the new shape the id of the old one.
+The engine's shapes cannot change, so a shape of one moment approximates the surface. Its body moves
+rigidly as the surface does near contacts, or on average without any, and is replaced where a vertex
+is off by more than a hundredth of its size. PyBullet gives the new body the id of the old one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 # --- Fixed colliders in the engine: one body each -------------------------------------------------
 
 _MANY_STATICS = 64
-"""From here on static colliders are cheaper in maximal coordinates."""
+"""Number of static colliders above which maximal coordinates are cheaper."""
 
 
 def create_statics(
@@ -89,28 +89,30 @@ def create_statics(
 
 
 _TOLERANCE = 0.01
-"""Of its extent that a shape may be off."""
+"""Largest error of a vertex, as a share of the extent, before the shape is replaced."""
 _CATCH_UP = 0.1
-"""[m/s] at which a shape that stands beside its place goes there: nothing on it is kicked."""
+"""Largest speed [m/s] at which a displaced shape is corrected, so that nothing on it is kicked."""
 _NEAR = 0.05
-"""Of its extent from it that others count as touching: the next step may bring them there."""
+"""Distance, as a share of the extent, within which other bodies count as touching: the next step
+may bring them there.
+"""
 _IN_PLACE = 1e-7
-"""[m] and share of a turn within which it has arrived."""
+"""Remaining error [m, and share of a turn] per extent at which a correction has ended."""
 _MOST_PAIRS = 20_000
-"""Contacts times triangles up to which all triangles are looked at."""
+"""Largest number of contacts times triangles for which all triangles are searched."""
 _NEAR_VERTICES = 16
-"""Else those around so many vertices near each contact."""
+"""Number of vertices near each contact whose triangles are searched otherwise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BuiltSurface:
-    """What a collider was made of."""
+    """The mesh that a collider's engine shape was made of."""
 
     plan: StaticPlan
     points: FloatArray
-    """Its vertices in the world then [m], shape [n, 3]."""
+    """Vertices in the world at that time [m], shape [n, 3]."""
     triangles: IntArray
-    """Shape [m, 3]."""
+    """Vertex indices, shape [m, 3]."""
 
     @property
     def extent(self) -> float:
@@ -119,24 +121,24 @@ class BuiltSurface:
 
 
 class SurfaceMotion(NamedTuple):
-    """Where the vertices of a collider are, and will be after the coming step."""
+    """Vertices of a collider now and after the coming step."""
 
     now: FloatArray
-    """[m], shape [n, 3]."""
+    """Present vertices [m], shape [n, 3]."""
     ahead: FloatArray
-    """[m], shape [n, 3]."""
+    """Vertices after the step [m], shape [n, 3]."""
     is_jump: bool
-    """Whether it gets there at once, and carries nothing."""
+    """True if the surface jumps there and carries nothing along."""
     rebuild: Callable[[], BuiltSurface | None]
-    """The surface as it is now; ``None``: it has no shape that could be made."""
+    """Returns the surface as it is now; ``None`` if no shape can be made of it."""
 
 
 _Rigid: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
-"""A place [m], its shift [m], and the turn around it as a rotation vector."""
+"""A point [m], its displacement [m], and the rotation vector of the turn around it [rad]."""
 
 
 class DeformingBodies:
-    """Bodies that are the last of a scene, in this order."""
+    """Bodies of the deforming colliders of a scene; they are its last bodies, in this order."""
 
     def __init__(
         self,
@@ -145,30 +147,30 @@ class DeformingBodies:
         ids: Sequence[int],
         create: Callable[[StaticPlan], int],
     ) -> None:
-        """Name the bodies; :meth:`begin` says what they were made of.
+        """Store the bodies; :meth:`begin` gives the surfaces that they were made of.
 
         Args:
             session: The world.
-            plans: What they were made from.
+            plans: Plans of the bodies.
             ids: Body ids.
-            create: Makes a body that touches others as its predecessor did; returns its id.
+            create: Makes a body with the contact properties of its predecessor; returns its id.
         """
         self._session = session
         self._client_id = session.client_id
         self._ids = tuple(ids)
         self._create = create
         self.nodes = tuple(plan.node for plan in plans)
-        """Of the colliders."""
+        """Collider nodes."""
         self.built: tuple[BuiltSurface, ...] = ()
-        """What stands in the world; a state to :meth:`restore`."""
+        """Surfaces of the current bodies; a state to :meth:`restore`."""
         self._moves = [False] * len(plans)
 
     def begin(self, built: Sequence[BuiltSurface]) -> None:
-        """Say what the bodies were made of, in the order of :attr:`nodes`."""
+        """Set the surfaces that the bodies were made of, in the order of :attr:`nodes`."""
         self.built = tuple(built)
 
     def restore(self, built: tuple[BuiltSurface, ...]) -> None:
-        """Make the shapes of a saved state; their poses are the engine's snapshot's business."""
+        """Make the shapes of a saved state; the engine's snapshot restores their poses."""
         self._moves = [True] * len(self._moves)
         if len(built) == len(self.built) and not all(
             a is b or np.array_equal(a.points, b.points)
@@ -200,9 +202,10 @@ class DeformingBodies:
             self._moves[number] = self._drive(number, motions[number], places, time_step)
 
     def _replace(self, built: Sequence[BuiltSurface]) -> None:
-        """Make all anew, so that they stay the last bodies in their order.
+        """Replace all bodies, so that they stay the last ones in their order.
 
-        Snapshots know bodies by their order; a removal puts the last in the gap.
+        Snapshots know bodies by their order, and PyBullet fills the gap of a removed body with the
+        last.
         """
         states = [self._state(body_id) for body_id in self._ids]
         for body_id in reversed(self._ids):
@@ -226,7 +229,7 @@ class DeformingBodies:
     def _drive(
         self, number: int, motion: SurfaceMotion, places: FloatArray, time_step: float
     ) -> bool:
-        """Give a body its velocity for the step; returns whether it moves."""
+        """Set the velocity of a body for the step; return True if it moves."""
         built, body_id = self.built[number], self._ids[number]
         origin, rotation = _pose_of(built.plan)
         position, turned = self._pose(body_id)
@@ -256,7 +259,7 @@ class DeformingBodies:
         return np.array(pose[0]), np.array(pose[1])
 
     def _touched(self, number: int) -> FloatArray:
-        """Where others touch a body, or are about to, in the world [m], shape [k, 3]."""
+        """Return the points where others touch a body or nearly do, in the world [m], [k, 3]."""
         body_id, near = self._ids[number], _NEAR * self.built[number].extent
         low, high = pybullet.getAABB(body_id, physicsClientId=self._client_id)
         around = pybullet.getOverlappingObjects(
@@ -282,12 +285,12 @@ class DeformingBodies:
         return count > 0 or mass > 0.0
 
     def _fit(self, number: int, places: FloatArray, points: FloatArray) -> _Rigid:
-        """The rigid motion from the built shape that comes closest to its vertices' places.
+        """Fit the rigid motion from the built shape to the current places of its vertices.
 
         Args:
-            number: Of the body.
-            places: Where it is touched, in the world; without any, all vertices count.
-            points: Where its vertices are [m], shape [n, 3].
+            number: Row of the body.
+            places: Contact points in the world [m], shape [k, 3]; without any, all vertices count.
+            points: Current vertices [m], shape [n, 3].
         """
         built = self.built[number]
         shifts = points - built.points
@@ -311,7 +314,7 @@ def _limited(vector: FloatArray, most: float) -> FloatArray:
 
 
 def _rigid_fit(places: FloatArray, shifts: FloatArray) -> _Rigid:
-    """Least squares; what the places leave open, a turn about one point or line, is none."""
+    """Fit by least squares; a turn that the places leave open (about one point or line) is zero."""
     place, shift = places.mean(axis=0), shifts.mean(axis=0)
     x, y, z = (places - place).T
     zero = np.zeros_like(x)
@@ -329,7 +332,7 @@ def _rigid_fit(places: FloatArray, shifts: FloatArray) -> _Rigid:
 
 
 def _at_places(built: BuiltSurface, places: FloatArray, values: FloatArray) -> FloatArray:
-    """Values of the vertices at the points of the surface that are closest to some places."""
+    """Interpolate values of the vertices at the points of the surface closest to some places."""
     from trimesh.triangles import closest_point, points_to_barycentric
 
     found = np.empty_like(places)
@@ -354,13 +357,13 @@ def create_deforming(
     visuals: BodyVisuals,
     settle: Callable[[tuple[int, int]], object],
 ) -> tuple[DeformingBodies, dict[int, int]]:
-    """Create those colliders of a scene that deform, if any; their body ids by node as well.
+    """Create the deforming colliders of a scene; return also their body ids by node.
 
     Args:
         session: The world.
         statics: All static colliders of the scene.
-        visuals: What bodies show.
-        settle: Lets a link that was made anew meet others as its predecessor did.
+        visuals: Visual shapes of the bodies.
+        settle: Gives the link of a new body the contact properties of its predecessor.
     """
     plans = [plan for plan in statics if plan.deforms]
 
@@ -372,7 +375,7 @@ def create_deforming(
 
     def create_anew(plan: StaticPlan) -> int:
         body_id = create(plan)
-        session.sign([body_id])
+        session.tag([body_id])
         settle((body_id, -1))
         return body_id
 
@@ -381,7 +384,7 @@ def create_deforming(
 
 
 def none_deforming(session: EngineSession) -> DeformingBodies:
-    """Those of all scenes of a world that have none: to be shared."""
+    """Return an empty set, to be shared by all scenes of a world without such colliders."""
     return DeformingBodies(session, (), (), _none_created)
 
 

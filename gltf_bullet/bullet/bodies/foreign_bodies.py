@@ -1,4 +1,4 @@
-"""Bodies that are not ours to solve, as one mass each: what a drive or a limit presses on."""
+"""Bodies that our solver does not move, read as one rigid body each: loads of drives and limits."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _IMMOVABLE = (0.0,) * 4
 def read_free_body(
     client_id: int, body: int, link: int, gain: tuple[float, float, float], *, is_rigid: bool
 ) -> tuple[tuple[float, ...], float]:
-    """The floats of a free body for the solve, as ``island_layout`` has them, and its friction.
+    """Read a free body's floats for the solve, as ``island_layout`` has them, and its friction.
 
-    Somebody else's robot counts as one rigid body, as if its motors held its joints; where its
-    base is fixed, the link alone counts: taken for immovable it would answer a stiff drive's force
-    one step late, which throws both to and fro (measured).
+    Somebody else's robot counts as one rigid body, as if its motors locked its joints; where its
+    base is fixed, the link alone counts: as an immovable body it would answer a stiff drive's force
+    one step late, which makes both oscillate (measured).
 
     Args:
         client_id: The world.
         body: Body id.
         link: -1, or a link of a robot with a fixed base.
-        gain: What gravity adds to the velocity within the step [m/s].
-        is_rigid: Nothing hangs on the base but massless parts of it.
+        gain: Velocity that gravity adds within the step [m/s].
+        is_rigid: The base has only massless parts of it as links.
     """
     if link >= 0:
         state = pybullet.getLinkState(body, link, computeLinkVelocity=1, physicsClientId=client_id)
@@ -50,12 +50,12 @@ def read_free_body(
 
 
 def is_immovable(values: tuple[float, ...]) -> bool:
-    """Whether forces do nothing to a body that was read."""
+    """Return True if a body that was read has infinite mass."""
     return values[7] == 0.0
 
 
 def _is_welded(client_id: int, body: int, link: int) -> bool:
-    """Whether no joint between a link and the base can move."""
+    """Return True if all joints between a link and the base are fixed."""
     while link >= 0:
         info = pybullet.getJointInfo(body, link, physicsClientId=client_id)
         if info[2] != pybullet.JOINT_FIXED:
@@ -67,7 +67,7 @@ def _is_welded(client_id: int, body: int, link: int) -> bool:
 def _inertia(
     client_id: int, body: int, link: int, rotation: tuple[float, ...]
 ) -> tuple[float, FloatArray]:
-    """Mass and inertia about the centre of mass, world axes."""
+    """Return mass [kg] and inertia about the centre of mass [kg m^2], world axes."""
     info = pybullet.getDynamicsInfo(body, link, physicsClientId=client_id)
     turn = matrices_from_quats(np.array(rotation))
     moments = np.maximum(np.array(info[2]), LEAST_MOMENT)
@@ -81,7 +81,7 @@ def _composite(
     base: tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...], tuple[float, ...]],
     gain: tuple[float, float, float],
 ) -> tuple[float, ...]:
-    """Base and links as one rigid body."""
+    """Return base and links as one rigid body."""
     place, rotation, linear, angular = base
     parts = [(np.array(place), *_inertia(client_id, body, -1, rotation))]
     states = pybullet.getLinkStates(body, list(range(joints)), physicsClientId=client_id)

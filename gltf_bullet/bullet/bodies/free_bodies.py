@@ -1,8 +1,10 @@
-"""Bodies without joints: creation (in batches where many are equal), poses, forces of the step.
+"""Bodies without joints: their creation (equal ones in batches), poses, and forces of the step.
 
-A free body is one base-only multibody; collider groups beyond the first sit on fixed massless
-links (measured: those behave as part of the body). Many static colliders are maximal-coordinate
-bodies, the cheapest kind (measured: 1000 of them cost 0.3 ms per step, 0.9 ms as multibodies).
+A free body is one base-only multibody; collider groups beyond the first are fixed massless links
+(measured: those behave as part of the body).
+
+The file is long because creation in batches, body ids of a batch and the bodies in motion are one
+concept: the order of the bodies, which plans, ids and poses share.
 """
 
 from __future__ import annotations
@@ -50,38 +52,38 @@ __all__ = ["FreeBodies", "create_free_bodies", "no_free_bodies"]
 
 _TABLE: MemoKey[FreeTable] = MemoKey("free bodies as a table")
 
-# --- Which ids the bodies of one ``createMultiBody(batchPositions=...)`` have ---------------------
+# --- Body ids of one ``createMultiBody(batchPositions=...)`` --------------------------------------
 
 _ROUNDING = 1e-9
-"""Of a distance from the origin, or in metres near it."""
+"""Tolerance of a position, relative to its distance from the origin, or in metres near it."""
 
 
 def ids_of_batch(
     client_id: int,
-    told: Sequence[int],
+    reported: Sequence[int],
     places: Sequence[Vec3],
     is_known: Callable[[int], bool],
 ) -> list[int]:
-    """The ids of the bodies that were created at some places, in their order.
+    """Return the ids of the bodies that were created at some places, in their order.
 
-    PyBullet says that they end one after the other with the last one. Where bodies were removed
-    before, their ids are given out again, last in, first out, and what it says are other bodies'
-    (measured): then the new ones are found by where they stand.
+    PyBullet reports consecutive ids that end with the last one. Where bodies were removed before,
+    their ids are reused, last in, first out, and the reported ids are other bodies' (measured):
+    then the new bodies are found by their positions.
 
     Args:
         client_id: The world.
-        told: What ``createMultiBody`` returned.
-        places: Of the bodies' centres of mass [m].
-        is_known: Whether an id is that of an older body of ours.
+        reported: The ids that ``createMultiBody`` returned.
+        places: Centres of mass of the bodies [m].
+        is_known: Returns True for the id of an older body of ours.
 
     Raises:
         EngineError: A body cannot be found.
     """
     if all(
         not is_known(body) and _stands_at(client_id, body, place)
-        for body, place in zip(told, places, strict=True)
+        for body, place in zip(reported, places, strict=True)
     ):
-        return list(told)
+        return list(reported)
     from scipy.spatial import KDTree
 
     pybullet.syncBodyInfo(client_id)
@@ -117,8 +119,9 @@ def _slack(place: Vec3) -> float:
 
 
 PutBack: TypeAlias = Callable[[FloatArray, FloatArray, Collection[int]], None]
-"""Takes inertial positions [n, 3] and rotations [n, 4], corrects them, and the engine's bodies; the
-rows named last have prescribed poses."""
+"""Takes inertial positions [n, 3], rotations [n, 4] and the rows with prescribed poses; corrects
+the arrays and the engine's bodies in place.
+"""
 
 
 def create_free_bodies(
@@ -174,7 +177,7 @@ def create_free_bodies(
 
 
 def no_free_bodies(session: EngineSession) -> FreeBodies:
-    """Those of all scenes of a world that have none, as most robots: to be shared."""
+    """Return an empty set, to be shared by all scenes of a world without free bodies."""
     return FreeBodies(session.client_id, (), (), FreeTable.of(()), ())
 
 
@@ -222,13 +225,13 @@ def _create_batch(
     created: list[int],
     is_known: Callable[[int], bool],
 ) -> None:
-    """One call for many bodies that share shape and inertial frame (measured: 12 us against 83)."""
+    """Create many bodies of one shape and inertial frame (measured: 12 us a body against 83)."""
     first = plans[0]
     parts = first.groups[0].shapes if first.groups else ()
     shape_id = shapes.shape_id(parts)
     # Bodies must be born apart: moving them out of one place costs 118 us each (measured).
     places = [plan.world_from_body.translation for plan in plans]
-    told = pybullet.createMultiBody(
+    reported = pybullet.createMultiBody(
         baseMass=1.0 if first.mass > 0.0 else 0.0,
         baseCollisionShapeIndex=shape_id,
         baseVisualShapeIndex=visuals.of_body(first),
@@ -240,7 +243,7 @@ def _create_batch(
     older = frozenset(created)
     x, y, z = first.body_from_inertial.translation
     centres = [(a + x, b + y, c + z) for a, b, c in places]
-    ids = ids_of_batch(client_id, told, centres, lambda body: body in older or is_known(body))
+    ids = ids_of_batch(client_id, reported, centres, lambda body: body in older or is_known(body))
     created.extend(ids)
     is_centered = first.body_from_inertial == IDENTITY_POSE
     for plan, body_id in zip(plans, ids, strict=True):
@@ -275,7 +278,7 @@ def _set_up(client_id: int, body_id: int, plan: BodyPlan) -> None:
 
 
 class FreeBodies:
-    """The free bodies of one scene in motion: stacked poses out, forces of the specs in."""
+    """The free bodies of one scene: reads their poses, applies forces that the engine lacks."""
 
     def __init__(
         self,
@@ -287,10 +290,10 @@ class FreeBodies:
     ) -> None:
         self._client_id = client_id
         self.batched = batched
-        """Bodies that were made in batches."""
+        """Ids of bodies that were made in batches."""
         self.ids = tuple(ids)
         self.table = table
-        """What the bodies are like."""
+        """Constant properties of the bodies as arrays."""
         self.nodes: IntArray = table.nodes
         self.id_of_node: dict[int, int] = {
             plan.node: body_id for plan, body_id in zip(plans, ids, strict=True)
@@ -302,18 +305,21 @@ class FreeBodies:
             if plan.kind is MotionKind.KINEMATIC
             and (any(plan.linear_velocity) or any(plan.angular_velocity))
         ]
-        self.pushes: list[tuple[int, list[float], list[float]]] = []
-        """Forces [N] and torques [N m] on bodies during the coming step, which may be divided."""
+        self.forces: list[tuple[int, list[float], list[float]]] = []
+        """Forces [N] and torques [N m] on bodies during the coming step, applied in each part of
+        it.
+        """
         self.poses: FloatArray = np.zeros(7 * len(self.ids))
-        """As they were read last."""
-        self._held: set[int] = set()
+        """Inertial frames at the last read: position [m] and rotation xyzw of each, shape [n * 7].
+        """
+        self._kinematic_rows: set[int] = set()
         """Rows of dynamic bodies whose poses are prescribed at present."""
         self._gyroscopic = GyroscopicBodies(client_id, self.ids, table.tumbling, table.moments)
         self._lifted = self._find_lifted()
         self._is_left_alone = not (self._cruising or self._lifted or self.are_tumbling)
 
     def _find_lifted(self) -> list[tuple[int, float]]:
-        """Bodies that fall otherwise than the engine's gravity has it, and what mass of it."""
+        """Return bodies with a gravity factor, and mass times (factor - 1) [kg] of each."""
         return [
             (body_id, plan.mass * (plan.gravity_factor - 1.0))
             for body_id, plan in zip(self.ids, self.plans, strict=True)
@@ -329,17 +335,17 @@ class FreeBodies:
 
     @property
     def kept_apart(self) -> Iterator[tuple[EngineLink, EngineLink]]:
-        """Links of one body, which the engine keeps from colliding by itself."""
+        """Pairs of links of one body, which never collide."""
         for body_id, plan in zip(self.ids, self.plans, strict=True):
             links = [(body_id, group - 1) for group in range(len(plan.groups))]
             yield from combinations(links, 2)
 
     def can_weigh(self, table: FreeTable) -> bool:
-        """Whether :meth:`weigh` can take such bodies: the same ones tumble."""
+        """Return True if :meth:`weigh` accepts such bodies: the same ones have unequal moments."""
         return bool(np.array_equal(table.tumbling, self.table.tumbling))
 
     def weigh(self, plans: Sequence[BodyPlan], table: FreeTable) -> None:
-        """Give the bodies the masses and moments of other plans, in the order of these."""
+        """Set masses and moments of the bodies from other plans, in the order of these."""
         for body_id, old, new in zip(self.ids, self.plans, plans, strict=True):
             if new is not old:
                 weigh_link(self._client_id, body_id, -1, new.mass, new.inertia_diagonal)
@@ -351,7 +357,7 @@ class FreeBodies:
         """Read body frames: positions [m] (k, 3) and rotations xyzw (k, 4), one read per body.
 
         Args:
-            put_back: Corrects what went through something in the last step.
+            put_back: Corrects bodies that passed through a surface in the last step.
         """
         flat = self.read(put_back).reshape(-1, 7)
         positions, rotations = flat[:, :3], flat[:, 3:]
@@ -362,7 +368,7 @@ class FreeBodies:
         return positions - quat_rotate(body_rotations, offsets), body_rotations
 
     def is_elsewhere(self, node: int) -> bool:
-        """Whether a body is not where it was read last."""
+        """Return True if a body has moved since it was read last."""
         row = self._row_of[node]
         position, rotation = pybullet.getBasePositionAndOrientation(self.ids[row], self._client_id)
         known: list[float] = self.poses[7 * row : 7 * row + 7].tolist()
@@ -372,8 +378,8 @@ class FreeBodies:
     def _row_of(self) -> dict[int, int]:
         return {node: row for row, node in enumerate(self.id_of_node)}
 
-    def glance(self) -> list[tuple[Vec3, Quat]]:
-        """Of the inertial frames, as the engine gives them."""
+    def read_poses(self) -> list[tuple[Vec3, Quat]]:
+        """Read position and rotation of each inertial frame, as PyBullet returns them."""
         read, client_id = pybullet.getBasePositionAndOrientation, self._client_id
         return [read(body_id, client_id) for body_id in self.ids]
 
@@ -381,23 +387,23 @@ class FreeBodies:
         """Read inertial frames: position [m] and rotation xyzw of each, shape [n * 7].
 
         Args:
-            put_back: Corrects what went through something in the last step; ``None``: nothing did.
+            put_back: Corrects bodies that passed through a surface in the last step, if given.
         """
-        poses = self.glance()
+        poses = self.read_poses()
         # The fastest way into an array that was measured: 1.17 us per body, the call included.
         flat = np.fromiter(chain.from_iterable(chain.from_iterable(poses)), float, 7 * len(poses))
         if put_back is not None:
             rows = flat.reshape(-1, 7)
-            put_back(rows[:, :3], rows[:, 3:], self._held)
+            put_back(rows[:, :3], rows[:, 3:], self._kinematic_rows)
         self.poses = flat
         return flat
 
     def before_step(self, time_step: float, gravity: Vec3) -> None:
-        """Apply what the engine does not know: gravity factors, kinematic velocities, gyroscopics.
+        """Apply what the engine lacks: gravity factors, kinematic velocities, gyroscopic torques.
 
         Args:
-            time_step: [s] of the coming engine step.
-            gravity: [m/s^2] of the world.
+            time_step: Length of the coming engine step [s].
+            gravity: Gravity of the world [m/s^2].
         """
         if self._is_left_alone:
             return
@@ -420,23 +426,23 @@ class FreeBodies:
             )
         self._gyroscopic.steady(time_step)
 
-    def push(self, body_id: int, force: list[float], torque: list[float]) -> None:
-        """Push and turn a body during the coming step, world axes."""
-        self.pushes.append((body_id, force, torque))
+    def apply_force(self, body_id: int, force: list[float], torque: list[float]) -> None:
+        """Apply a force [N] and a torque [N m] to a body during the coming step, world axes."""
+        self.forces.append((body_id, force, torque))
         apply_base_force(self._client_id, body_id, force, torque)
 
-    def push_again(self) -> None:
-        """The engine forgets forces after each step of its own."""
-        for body_id, force, torque in self.pushes:
+    def reapply_forces(self) -> None:
+        """Apply :attr:`forces` again: the engine clears forces after each of its steps."""
+        for body_id, force, torque in self.forces:
             apply_base_force(self._client_id, body_id, force, torque)
 
     def set_kinematic(self, node: int, *, kinematic: bool) -> None:
-        """Take a dynamic body out of the simulation, or give it back; its velocity stays.
+        """Make a dynamic body kinematic, or dynamic again; its velocity stays.
 
         Collision bits must be written anew afterwards: a mass that crosses zero resets them.
         """
         index = int(np.flatnonzero(self.nodes == node)[0])
-        (self._held.add if kinematic else self._held.discard)(index)
+        (self._kinematic_rows.add if kinematic else self._kinematic_rows.discard)(index)
         body_id, plan = self.ids[index], self.plans[index]
         linear, angular = pybullet.getBaseVelocity(body_id, self._client_id)
         if kinematic:
@@ -447,16 +453,16 @@ class FreeBodies:
 
     @property
     def fastest(self) -> float:
-        """Speed of the fastest body as the step began [m/s]; infinite where that was not asked."""
+        """Largest speed of a body as the step began [m/s]; infinite unless all were read."""
         is_asked = len(self.ids) == self._gyroscopic.count
         return self._gyroscopic.fastest if is_asked else math.inf
 
     @property
     def is_idle(self) -> bool:
-        """Whether :meth:`before_step` has nothing to do, ever."""
+        """Return True if :meth:`before_step` never has anything to do."""
         return not (self._cruising or self._lifted or self._gyroscopic.are_any)
 
     @property
     def are_tumbling(self) -> bool:
-        """Whether there are dynamic bodies whose principal moments differ."""
+        """True if there are dynamic bodies whose principal moments differ."""
         return self._gyroscopic.are_any

@@ -1,4 +1,4 @@
-"""The free bodies of a plan as arrays: worked out once for all copies of a scene."""
+"""The free bodies of a plan as arrays, computed once for all copies of a scene."""
 
 from __future__ import annotations
 
@@ -17,57 +17,58 @@ from gltf_bullet.transforms import IDENTITY_POSE, BoolArray, FloatArray, IntArra
 __all__ = ["WARY", "FreeTable", "Pace"]
 
 WARY = 0.9
-"""Share of the way that a body may go from which on its velocity is asked for."""
+"""Share of a body's limit of travel per step above which its velocity is read."""
 
 _SOFT_LANDING = 0.5
-"""[m/s] from which on bodies that can meet triangle meshes, and bounce on nothing, are traced:
-meshes push out fast, and what lands deep would jump (measured, a box of 0.4 m from 0.5 m at 240 Hz:
-1.0 m/s upwards instead of 0.04; bare PyBullet 0.3)."""
+"""Speed [m/s] from which on bodies that can meet triangle meshes, and bounce on nothing, are swept:
+meshes push out fast, and a body that penetrates one deeply would jump (measured, a box of 0.4 m
+from 0.5 m at 240 Hz: 1.0 m/s upwards instead of 0.04; bare PyBullet 0.3).
+"""
 
 _DIFFER = 1e-6
-"""Relative difference from which on principal moments are not equal."""
+"""Relative difference above which principal moments count as unequal."""
 
 
 class Pace(NamedTuple):
-    """How far bodies may go within a step of some length."""
+    """Limits of travel of the bodies within a step of some length."""
 
     time_step: float
-    """[s]"""
+    """Length of the step [s]."""
     furthest: FloatArray
-    """Way from which on a body is fast [m], shape [n]; in a step of 0 s: ever."""
+    """Travel above which a body is fast [m], shape [n]; in a step of 0 s the geometric limit."""
     reach: list[float]
-    """Way of each body that nothing needs to be asked about [m]."""
+    """Travel below which nothing about a body needs to be read [m]."""
     thinnest: float
     """The least of :attr:`furthest`."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FreeTable:
-    """In the order of the plans; all but places and velocities."""
+    """Constant properties of free bodies, in the order of their plans."""
 
     nodes: IntArray
-    """[n]"""
+    """Motion nodes, shape [n]."""
     is_dynamic: BoolArray
-    """[n]"""
+    """True for dynamic bodies, shape [n]."""
     body_from_inertial: tuple[FloatArray, FloatArray] | None
     """Positions [m] (n, 3) and rotations xyzw (n, 4); ``None`` where all are the same frame."""
     masses: tuple[float, ...]
-    """[kg]"""
+    """Masses [kg]."""
     moments: FloatArray
-    """Principal ones, shape [n, 3], kg m^2."""
+    """Principal moments [kg m^2], shape [n, 3]."""
     is_lopsided: BoolArray
-    """Whether the principal moments differ, shape [n]."""
+    """True where the principal moments differ, shape [n]."""
     sizes: tuple[BodySize | None, ...]
     half_thickness: FloatArray
-    """[m], shape [n]; infinite for what is not dynamic or has no collider."""
+    """Half the smallest thickness [m], shape [n]; infinite if not dynamic or without a collider."""
     bounces: tuple[bool, ...]
-    """Whether a body bounces on anything."""
+    """True where a body has restitution in some contact."""
     lands_softly: BoolArray
-    """Whether a body can meet triangle meshes, and bounces on nothing, shape [n]."""
+    """True where a body can meet triangle meshes and bounces on nothing, shape [n]."""
 
     @staticmethod
     def of(plans: Sequence[BodyPlan]) -> FreeTable:
-        """The table of some bodies."""
+        """Build the table of some bodies."""
         is_dynamic = np.array([plan.kind is MotionKind.DYNAMIC for plan in plans], dtype=bool)
         moments = np.array([plan.inertia_diagonal for plan in plans]).reshape(-1, 3)
         sizes = tuple(body_sizes(plans))
@@ -90,7 +91,7 @@ class FreeTable:
         )
 
     def pace(self, time_step: float) -> Pace:
-        """How far the bodies may go within a step [s]; the same again for the same step."""
+        """Return the limits of travel within a step [s]; cached for the last step length."""
         if not self._paces or self._paces[0].time_step != time_step:
             half = self.half_thickness
             is_soft = self.lands_softly & np.isfinite(half) & (time_step > 0.0)
@@ -102,7 +103,7 @@ class FreeTable:
 
     @cached_property
     def _paces(self) -> list[Pace]:
-        """The last one: all copies of a scene take the same steps."""
+        """The last result of :meth:`pace`: all copies of a scene take the same steps."""
         return []
 
     @cached_property

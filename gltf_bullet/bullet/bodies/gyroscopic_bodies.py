@@ -1,4 +1,4 @@
-"""Free bodies that the engine alone would tumble wrongly: see ``solver.engine.gyroscopic``."""
+"""Torques that keep the angular momentum of free bodies: see ``solver.engine.gyroscopic``."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ class GyroscopicBodies:
     def __init__(
         self, client_id: int, ids: Sequence[int], rows: IntArray, moments: FloatArray
     ) -> None:
-        """Watch some bodies.
+        """Store the bodies whose principal moments differ.
 
         Args:
             client_id: The PyBullet world.
-            ids: Of all free bodies.
-            rows: Which of them to watch.
-            moments: Principal moments of all free bodies [n, 3], kg m^2.
+            ids: Ids of all free bodies.
+            rows: Rows of the bodies with unequal moments.
+            moments: Principal moments of all free bodies [kg m^2], shape [n, 3].
         """
         self._client_id = client_id
         self._ids = ids
         self._rows: list[int] = rows.tolist()
         self.find_row: Callable[[], IntTable | None] = lambda: None
-        """Finds the row of the world's engine for kernels; ``None``: only Python calls it."""
+        """Returns the kernels' row of the world's engine; ``None`` if only Python calls it."""
         self._row: IntTable | None = None
         self._is_asked = False
         self.weigh(moments)
 
     def weigh(self, moments: FloatArray) -> None:
-        """Take other moments, as of the constructor."""
+        """Set other principal moments, as in the constructor."""
         self._moments = moments
         self._values: FloatArray = np.zeros(HEADER + SPINNING.size * len(self._rows))
         self._values[0] = math.inf
@@ -63,21 +63,21 @@ class GyroscopicBodies:
 
     @property
     def are_any(self) -> bool:
-        """True if any body is watched."""
+        """True if there is any such body."""
         return bool(self._rows)
 
     @property
     def count(self) -> int:
-        """How many are watched."""
+        """Number of such bodies."""
         return len(self._rows)
 
     @property
     def fastest(self) -> float:
-        """Speed of the fastest of them [m/s], as the coming step begins."""
+        """Speed of the fastest one as the coming step begins [m/s]."""
         return math.sqrt(self._values[0])
 
     def forget(self, row: int) -> None:
-        """Ask no more about a body that was removed."""
+        """Leave out a body that was removed."""
         if row in self._rows:
             self._rows.remove(row)
             self.weigh(self._moments)

@@ -1,4 +1,4 @@
-"""Bodies that go on as they are when their scene is made anew: those that an edit leaves alone."""
+"""Bodies that an edit leaves unchanged: they stay in the engine when their scene is rebuilt."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from gltf_bullet.transforms import Pose
 __all__ = ["NONE_KEPT", "KeptBodies", "unchanged_bodies"]
 
 _SAME = 1e-9
-"""[m], of a quaternion, and relative: planned from where bodies stand, numbers differ in the last
-bits."""
+"""Tolerance [m], of quaternion components, and relative: values planned from current poses differ
+in the last bits.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptBodies:
-    """The bodies that one scene leaves to the next."""
+    """The bodies that a rebuilt scene takes over from the one before."""
 
     statics: Mapping[int, int] = field(default_factory=dict)
     """Body of each static collider's node."""
@@ -30,7 +31,7 @@ class KeptBodies:
 
     @property
     def ids(self) -> frozenset[int]:
-        """All of them."""
+        """Ids of all kept bodies."""
         return frozenset((*self.statics.values(), *self.free.values()))
 
 
@@ -38,9 +39,9 @@ NONE_KEPT = KeptBodies()
 
 
 def unchanged_bodies(before: ScenePlan, now: ScenePlan) -> tuple[set[int], set[int]]:
-    """Find what an edit changes nothing of but, for bodies that move, where they stand.
+    """Find the bodies that an edit leaves unchanged, apart from the poses of those that move.
 
-    Scenes with joints are made whole.
+    Scenes with joints are rebuilt as a whole.
 
     Returns:
         Nodes of static colliders, and of bodies.

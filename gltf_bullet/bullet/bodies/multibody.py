@@ -46,7 +46,7 @@ _ENGINE_JOINT = {
 }
 
 _STATIC_GROUP = 2
-"""Of what does not move (``btBroadphaseProxy::StaticFilter``)."""
+"""Collision group of fixed bodies (``btBroadphaseProxy::StaticFilter``)."""
 
 
 def create_multibody(client_id: int, spec: MultibodySpec) -> int:
@@ -97,15 +97,15 @@ def create_multibody(client_id: int, spec: MultibodySpec) -> int:
 
 
 def mass_at_first(spec: MultibodySpec) -> float:
-    """Of the base, while its links are made [kg]."""
+    """Return the mass of the base while its links are created [kg]."""
     return 1.0 if spec.is_fixed_late else spec.mass
 
 
 def self_collision_flags(spec: MultibodySpec) -> int:
-    """With which a body with colliders on its links is made."""
+    """Return the URDF flags for the self-collision of a body with colliders on its links."""
     if not spec.self_collision:
         return 0
-    # Without this one, pair filters between links of one multibody have no effect at all.
+    # Without this flag, pair filters between links of one multibody have no effect at all.
     flags: int = pybullet.URDF_USE_SELF_COLLISION
     if spec.parents_meet:
         flags |= pybullet.URDF_USE_SELF_COLLISION_INCLUDE_PARENT
@@ -128,9 +128,9 @@ def _link_arguments(links: Sequence[LinkSpec]) -> dict[str, Any]:
 
 
 def _refresh_base_box(client_id: int, body_id: int, spec: MultibodySpec) -> None:
-    """The engine files a new base in its broadphase by the wrong frame (measured).
+    """Make the broadphase box of a new base right: the engine uses the wrong frame (measured).
 
-    Where the centre of mass is off the origin, rays would miss it until the first step.
+    Where the centre of mass is off the origin, rays would miss the base until the first step.
     """
     if spec.base_from_inertial != IDENTITY_POSE:
         world_from_inertial = spec.world_from_base @ spec.base_from_inertial
@@ -143,7 +143,7 @@ def _refresh_base_box(client_id: int, body_id: int, spec: MultibodySpec) -> None
 
 
 def _refuse_bad_numbers(spec: MultibodySpec) -> None:
-    """NaN and infinities reach the solver unchecked and freeze the process later."""
+    """Raise an error for NaN and infinities; PyBullet accepts them and freezes later."""
     numbers = [spec.mass, *spec.inertia_diagonal]
     for pose in (spec.world_from_base, spec.base_from_inertial):
         numbers += [*pose.translation, *pose.rotation_xyzw]
@@ -156,7 +156,7 @@ def _refuse_bad_numbers(spec: MultibodySpec) -> None:
 
 
 def _refuse_unknown_shapes(client_id: int, body_id: int, spec: MultibodySpec) -> None:
-    """The engine accepts any shape id; a body that should collide would fall through the floor."""
+    """Raise an error for unknown shape ids, with which PyBullet makes bodies that never collide."""
     checked: set[int] = set()
     for index, shape_id in enumerate([spec.shape_id, *(link.shape_id for link in spec.links)]):
         if shape_id < 0 or shape_id in checked:
@@ -169,8 +169,8 @@ def _refuse_unknown_shapes(client_id: int, body_id: int, spec: MultibodySpec) ->
 def weigh_link(client_id: int, body_id: int, link: int, mass: float, inertia: Vec3) -> None:
     """Give a link, -1 for the base, a mass [kg] and principal moments [kg m^2].
 
-    The engine then moves it as one that was created with them, to the bit (measured). Only what
-    it has worked out for ``calculateInverseDynamics`` and the like, it never works out anew.
+    The engine then moves it as one that was created with them, to the bit (measured), but never
+    updates what it keeps for ``calculateInverseDynamics`` and the like.
     """
     pybullet.changeDynamics(
         body_id, link, mass=mass, localInertiaDiagonal=inertia, physicsClientId=client_id
@@ -178,7 +178,7 @@ def weigh_link(client_id: int, body_id: int, link: int, mass: float, inertia: Ve
 
 
 def switch_ball_off(client_id: int, body_id: int, link: int) -> None:
-    """Let the motor of a ball exert nothing, in the one way that PyBullet has for it."""
+    """Set the motor of a spherical joint to zero force, in the one way that PyBullet has for it."""
     pybullet.setJointMotorControlMultiDof(
         body_id,
         link,
@@ -204,9 +204,9 @@ def _fix_base(client_id: int, body_id: int, spec: MultibodySpec) -> None:
 def settle_multibody(
     client_id: int, body_id: int, spec: MultibodySpec, inertias: Iterable[tuple[int, Vec3]]
 ) -> None:
-    """Exact inertia, no damping, no clamps, motors off, whatever call made the body.
+    """Set exact inertia, no damping, no clamps and motors off, however the body was created.
 
-    ``inertias``: principal moments by link, -1 for the base, of those that have others now.
+    ``inertias``: principal moments by link, -1 for the base, where they differ from the engine's.
     """
     if spec.is_fixed_late:
         _fix_base(client_id, body_id, spec)

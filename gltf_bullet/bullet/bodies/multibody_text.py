@@ -1,4 +1,4 @@
-"""A multibody in words of URDF, for ``loadURDF`` to read."""
+"""A multibody as URDF text for ``loadURDF``."""
 
 from __future__ import annotations
 
@@ -34,24 +34,26 @@ from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3, matric
 __all__ = [
     "JointFacts",
     "MultibodyNames",
-    "can_be_named",
     "has_cylinders",
-    "is_sayable",
+    "has_urdf_shapes",
+    "is_valid_inertia",
     "mesh_files",
     "multibody_text",
     "prism_points",
     "prism_size",
 ]
 
-# --- Prisms that PyBullet makes of cylinders: robots read from URDF are full of them --------------
+# --- Prisms that PyBullet makes of cylinders, common in robots read from URDF ---------------------
 
 _SIDES = 32
 _STEPS = 10216
-"""Of a hull's extent: what Bullet rounds the corners of hulls to (``btConvexHullComputer``)."""
+"""Share of a hull's extent that Bullet rounds corners to (``btConvexHullComputer``), as its
+inverse.
+"""
 
 
 def prism_points(radius: float, height: float) -> FloatArray:
-    """The corners of what ``loadURDF`` makes of a cylinder by itself, shape [64, 3]."""
+    """Return the corners of ``loadURDF``'s default prism for a cylinder, shape [64, 3]."""
     angles = 2.0 * np.pi / _SIDES * np.arange(_SIDES)
     ring = radius * np.stack([np.sin(angles), np.cos(angles)], axis=1)
     half = np.full((_SIDES, 1), 0.5 * height)
@@ -59,15 +61,15 @@ def prism_points(radius: float, height: float) -> FloatArray:
 
 
 def prism_size(points: FloatArray) -> tuple[float, float] | None:
-    """Radius and height [m] of the cylinder whose prism has these corners, in any order.
+    """Return radius and height [m] of the cylinder whose prism has these corners, in any order.
 
-    As far as Bullet can tell: it rounds the corners of both. It reads a mesh and makes a hull of it
-    in twice as long, again for every copy (measured: 55 us).
+    The match is as exact as Bullet's rounding of corners. Reading a mesh and making a hull of it
+    takes Bullet twice as long, again for every copy (measured: 55 us).
     """
     if len(points) != 2 * _SIDES:
         return None
     _, y, z = np.abs(points).max(axis=0)
-    # As they were written, before they were rounded to single precision.
+    # The values as they were written, before they were rounded to single precision.
     radius, height = float(str(np.float32(y))), 2.0 * float(str(np.float32(z)))
     sides = np.round(np.arctan2(points[:, 0], points[:, 1]) * _SIDES / (2.0 * np.pi)).astype(int)
     rows = sides % _SIDES + np.where(points[:, 2] > 0.0, 0, _SIDES)
@@ -80,25 +82,25 @@ def prism_size(points: FloatArray) -> tuple[float, float] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointFacts:
-    """What ``getJointInfo`` is to say of a link's joint, in rad or m, N m or N, and s."""
+    """Properties of a link's joint that ``getJointInfo`` reports."""
 
     name: str
     lower: float = -math.inf
-    """Of its position [rad, m]."""
+    """Lower limit of the position [rad, m]."""
     upper: float = math.inf
     max_force: float = 0.0
-    """[N m, N]"""
+    """Largest force [N m, N]; 0 if not stated."""
     max_velocity: float = 0.0
-    """[rad/s, m/s]"""
+    """Largest velocity [rad/s, m/s]; 0 if not stated."""
     damping: float = 0.0
-    """[N m s/rad, N s/m]"""
+    """Viscous damping [N m s/rad, N s/m]."""
     friction: float = 0.0
-    """[N m, N]"""
+    """Coulomb friction [N m, N]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultibodyNames:
-    """What a multibody is called."""
+    """Names of a multibody, its links and its joints."""
 
     body: str
     base: str
@@ -116,21 +118,21 @@ _UPRIGHT = IDENTITY_POSE.rotation_xyzw
 _MESH_FILE = re.compile('<mesh filename="([^"]*)"')
 
 
-def can_be_named(shapes: Sequence[Sequence[PlacedShape]]) -> bool:
-    """Whether every shape has a word in URDF that means the same."""
+def has_urdf_shapes(shapes: Sequence[Sequence[PlacedShape]]) -> bool:
+    """Return True if URDF has an element for every shape."""
     return not any(
         isinstance(placed.shape, (BvhPlan, InfinitePlanePlan)) for link in shapes for placed in link
     )
 
 
-def is_sayable(moments: Vec3) -> bool:
-    """Whether ``loadURDF`` keeps moments; of others it makes zeros (measured)."""
+def is_valid_inertia(moments: Vec3) -> bool:
+    """Return True if ``loadURDF`` keeps the moments; it replaces others by zeros (measured)."""
     x, y, z = moments
     return x <= y + z and y <= z + x and z <= x + y
 
 
 def mesh_files(text: str) -> list[str]:
-    """The files that a text names."""
+    """Return the paths of the mesh files that a text names."""
     return _MESH_FILE.findall(text)
 
 
@@ -142,15 +144,15 @@ def multibody_text(
     frictions: Mapping[int, float],
     folder: Path,
 ) -> str:
-    """The text; its meshes are kept files.
+    """Return the URDF text; its meshes are kept files.
 
     Args:
-        spec: Its shape and visual ids are not used, nor where its base stands.
-        names: Of the body.
-        shapes: Per link, the base first, in link frames.
-        looks: By link index, -1 for the base; links without one show nothing.
-        frictions: By link index; of others it is the engine's own.
-        folder: Of its meshes.
+        spec: Its shape and visual ids are not used, nor its pose in the world.
+        names: Names of the body.
+        shapes: Shapes per link in link frames, the base first.
+        looks: Visuals by link index, -1 for the base; links without one show nothing.
+        frictions: Friction by link index; others have the engine's default.
+        folder: Folder of the meshes.
     """
     lines = [f"<robot name={_quoted(names.body)}>"]
     places = [_geometries(link, folder, may_be_prisms=not has_cylinders(shapes)) for link in shapes]
@@ -169,8 +171,8 @@ def multibody_text(
 
 
 def _body(mass: float, moments: Vec3, inertial: Pose) -> str:
-    # Any that a body can have, where the true ones are set afterwards.
-    ixx, iyy, izz = moments if mass and is_sayable(moments) else (mass, mass, mass)
+    # Moments that any body can have, where the true ones are set afterwards.
+    ixx, iyy, izz = moments if mass and is_valid_inertia(moments) else (mass, mass, mass)
     return (
         f'<inertial>{_origin(inertial)}<mass value="{mass!r}"/>'
         f'<inertia ixx="{ixx!r}" iyy="{iyy!r}" izz="{izz!r}" ixy="0" ixz="0" iyz="0"/>'
@@ -197,9 +199,9 @@ def _link(
         origin = _origin(Pose(_UPRIGHT, (x, y, z)))
         lines.append(f"<visual>{origin}{_box(edges)}{_material(look)}</visual>")
     elif geometries and not look.as_colliders:
-        # Of a link without a visual PyBullet draws the collision shapes.
-        unseen = _box((0.001, 0.001, 0.001))
-        lines.append(f"<visual>{unseen}{_material(LinkLook(color=(0.0, 0.0, 0.0, 0.0)))}</visual>")
+        # PyBullet draws the collision shapes of a link without a visual.
+        hidden = _material(LinkLook(color=(0.0, 0.0, 0.0, 0.0)))
+        lines.append(f"<visual>{_box((0.001, 0.001, 0.001))}{hidden}</visual>")
     return [*lines, "</link>"]
 
 
@@ -210,7 +212,7 @@ def _material(look: LinkLook) -> str:
 
 
 def has_cylinders(shapes: Sequence[Sequence[PlacedShape]]) -> bool:
-    """Whether ``loadURDF`` must be told that its cylinders are round, by a flag for all of them."""
+    """Return True if ``loadURDF`` needs the flag that keeps all its cylinders round."""
     return any(isinstance(placed.shape, CylinderPlan) for link in shapes for placed in link)
 
 
@@ -219,7 +221,7 @@ def _geometries(shapes: Sequence[PlacedShape], folder: Path, *, may_be_prisms: b
     prisms = {k: size for k, placed in enumerate(shapes) if (size := _prism_size(placed))}
     if not may_be_prisms:
         prisms = {}
-    # Each in its own frame: Bullet's grid for corners follows the axes.
+    # One hull mesh per frame: Bullet's grid for corners follows the axes.
     hulls: dict[Pose, list[FloatArray]] = {}
     for k, placed in enumerate(shapes):
         if k not in prisms and (corners := hulls_of(placed.shape)):
@@ -279,8 +281,8 @@ def _joint(link: LinkSpec, facts: JointFacts, parent: str, child: str) -> list[s
         f'<joint name={_quoted(facts.name)} type="{kind}">{_origin(link.parent_from_link)}'
         f"<parent link={_quoted(parent)}/><child link={_quoted(child)}/>"
     ]
-    # What says nothing is left out: PyBullet reads the text again for every copy, and a cart-pole
-    # takes 149 us instead of 169 (measured).
+    # Attributes that say nothing are left out: PyBullet reads the text again for every copy, and a
+    # cart-pole takes 149 us instead of 169 (measured).
     if kind != "fixed":
         x, y, z = link.axis
         parts.append(f'<axis xyz="{x!r} {y!r} {z!r}"/>')
@@ -305,7 +307,7 @@ def _origin(pose: Pose) -> str:
 
 
 def _roll_pitch_yaw(pose: Pose) -> Vec3:
-    """Exact also near a pitch of a quarter turn, where only the sum of the others is defined."""
+    """Return the angles; at a pitch of 90 degrees, where only a sum is defined, yaw is zero."""
     m = matrices_from_quats(np.array(pose.rotation_xyzw)).tolist()
     yaw = math.atan2(m[1][0], m[0][0]) if math.hypot(m[0][0], m[1][0]) > 1e-6 else 0.0
     sine, cosine = math.sin(yaw), math.cos(yaw)
@@ -329,5 +331,5 @@ _ESCAPES = str.maketrans(
 
 
 def _quoted(text: str) -> str:
-    """An attribute's value."""
+    """Quote the value of an XML attribute."""
     return f'"{text.translate(_ESCAPES)}"'

@@ -1,8 +1,8 @@
-"""Multibodies whose joints and links have names, limits and efforts for all PyBullet code to find.
+"""Multibodies whose joints and links have names, limits and efforts for all PyBullet code to read.
 
-``createMultiBody`` calls them ``joint1`` and ``link1`` and knows no limits; ``loadURDF`` keeps what
-its text says. Measured: motion equals that of the other way to 1e-14 over 600 steps, at about
-``loadURDF``'s own cost. Shapes are not shared between such bodies.
+``createMultiBody`` names joints ``joint1`` and links ``link1`` and has no limits; ``loadURDF``
+keeps those of its text. Measured: motion equals that of the other call to 1e-14 over 600 steps, at
+about ``loadURDF``'s own cost. Shapes are not shared between such bodies.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gltf_bullet.bullet.bodies.multibody import (
 from gltf_bullet.bullet.bodies.multibody_text import (
     MultibodyNames,
     has_cylinders,
-    is_sayable,
+    is_valid_inertia,
     mesh_files,
     multibody_text,
 )
@@ -51,30 +51,31 @@ __all__ = ["NamedDescription", "create_named_multibody", "describe_multibody"]
 _NOWHERE, _UPRIGHT = IDENTITY_POSE.translation, IDENTITY_POSE.rotation_xyzw
 
 _SEEN: dict[tuple[str, bytes], tuple[str, float]] = {}
-"""The file of a text, by its folder and digest, and until when it is taken to be there [s]."""
+"""Path of a text's file, by folder and digest, and the time until which it is assumed to exist [s].
+"""
 _TRUST = 30.0
-"""[s]"""
+"""Time for which a file is assumed to exist [s]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedDescription:
-    """A multibody in words, wherever it stands."""
+    """URDF text of a multibody and the settings it has no elements for; independent of its pose."""
 
     names: MultibodyNames
     text: str
     """URDF; its meshes are among the kept files."""
     folder: str
-    """Where files are kept."""
+    """Folder of the kept files."""
     digest: bytes
-    """Of the text."""
+    """Digest of :attr:`text`."""
     flags: int
-    """For ``loadURDF``."""
+    """Flags of ``loadURDF``."""
     is_centred: bool
-    """Whether the base's frame is that of its mass."""
+    """True if the base's frame is its inertial frame."""
     inertias: tuple[tuple[int, Vec3], ...]
-    """Principal moments [kg m^2] by link that the text has no words for."""
+    """Principal moments [kg m^2] by link that URDF cannot express."""
     changes: tuple[tuple[int, dict[str, float]], ...]
-    """Links, and what ``changeDynamics`` is to tell of them: what the text has no words for."""
+    """Links with arguments of ``changeDynamics`` for properties that URDF cannot express."""
 
     def __reduce__(self) -> tuple[object, ...]:
         if KEPT_FILES.are_in(self.text):
@@ -83,7 +84,7 @@ class NamedDescription:
 
 
 def _rebuild(values: dict[str, Any]) -> NamedDescription:
-    """What another process described, as long as the files are there that it names."""
+    """Unpickle a description of another process, if the files that it names are there."""
     for path in mesh_files(values["text"]):
         if not is_kept(path):
             raise FileNotFoundError(path)
@@ -98,15 +99,15 @@ def describe_multibody(
     frictions: Mapping[int, float],
     folder: Path,
 ) -> NamedDescription:
-    """Put a multibody into words.
+    """Describe a multibody as URDF text.
 
     Args:
-        spec: Its shape and visual ids are not used, nor where its base stands.
-        names: Of the body.
-        shapes: Per link, the base first, in link frames.
-        looks: By link index, -1 for the base; links without one show nothing.
-        frictions: By link index; of others it is the engine's own.
-        folder: Where files are kept.
+        spec: Its shape and visual ids are not used, nor its pose in the world.
+        names: Names of the body.
+        shapes: Shapes per link in link frames, the base first.
+        looks: Visuals by link index, -1 for the base; links without one show nothing.
+        frictions: Friction by link index; others have the engine's default.
+        folder: Folder of the kept files.
     """
     text = multibody_text(spec, names, shapes, looks, frictions, folder)
     flags = pybullet.URDF_USE_INERTIA_FROM_FILE
@@ -122,7 +123,7 @@ def describe_multibody(
         digest=hashlib.blake2b(text.encode(), digest_size=16).digest(),
         flags=flags,
         is_centred=spec.base_from_inertial == IDENTITY_POSE,
-        inertias=tuple(entry for entry in spec.inertias if not is_sayable(entry[1])),
+        inertias=tuple(entry for entry in spec.inertias if not is_valid_inertia(entry[1])),
         changes=tuple(_changes(names, shapes)),
     )
 
@@ -131,7 +132,7 @@ def _changes(
     names: MultibodyNames, shapes: Sequence[Sequence[PlacedShape]]
 ) -> Iterator[tuple[int, dict[str, float]]]:
     for link, joint in enumerate(names.joints):
-        # The solve does it; getJointInfo goes on showing the authored value (measured).
+        # Our solver applies the damping; getJointInfo still shows the authored value (measured).
         if joint.damping:
             yield link, {"jointDamping": 0.0}
     for index, link_shapes in enumerate(shapes):
@@ -154,9 +155,9 @@ def create_named_multibody(
 
     Args:
         client_id: The world.
-        spec: That was described.
-        description: Of it.
-        world_from_base: Where it is to stand; the spec's own place is not used.
+        spec: The multibody that was described.
+        description: Its description.
+        world_from_base: Pose of the base; the spec's own one is not used.
         memo: Values that are the same for all copies of the plan.
 
     Raises:
@@ -164,12 +165,12 @@ def create_named_multibody(
     """
     flags = description.flags
     if is_headless(client_id):
-        # Meshes for a window that is not there are made once only: a fifth of a robot's price. In
-        # a window, bodies that share them would also share what changeVisualShape gives to one.
+        # Meshes for a window that is not there are made once only: a fifth of a robot's price. In a
+        # window, bodies that share them would also share a visual change of one of them.
         flags |= pybullet.URDF_ENABLE_CACHED_GRAPHICS_SHAPES
     is_centred = description.is_centred
     place = world_from_base if is_centred else world_from_base @ spec.base_from_inertial
-    # What loadURDF is told of a turn it makes a matrix of, and not to the last bit (measured).
+    # loadURDF converts a given rotation to a matrix, which is not exact to the last bit (measured).
     is_turned = not is_centred or place.rotation_xyzw != _UPRIGHT
     body = _loaded(
         description,
@@ -218,7 +219,7 @@ def _loaded(description: NamedDescription, place: Vec3, **options: int) -> int:
 
 
 def _other_links(client_id: int, body: int, names: MultibodyNames) -> list[str] | None:
-    """Names in the engine's order, if that is another one."""
+    """Return the link names in the engine's order if it differs from ours."""
     found = [
         pybullet.getJointInfo(body, k, physicsClientId=client_id)[12].decode()
         for k in range(pybullet.getNumJoints(body, physicsClientId=client_id))

@@ -1,1 +1,1 @@
-"""How links meet in the engine: collision bits, friction, restitution, contact points."""
+"""Contacts of links in the engine: collision bits, friction, restitution, contact points."""

@@ -1,8 +1,8 @@
-"""Collision bits of a world: one per class of links, shared by all scenes in it.
+"""Collision bits of a world: one per contact class, shared by all scenes in it.
 
 The rule is the model's pure predicate; the bits only encode it. Group and mask are symmetric, so
-they mean the same in Bullet's OR mode (PyBullet's default, measured) and in AND mode. Links that no
-class refuses, and that refuse none, keep the bits that PyBullet gives every body: they meet all.
+they mean the same in Bullet's OR mode (PyBullet's default, measured) and in AND mode. Links that
+collide with links of all classes keep the bits that PyBullet gives every body.
 """
 
 from __future__ import annotations
@@ -21,65 +21,68 @@ from gltf_bullet.planning.body_plans import ContactClass, SurfaceClass
 __all__ = ["CollisionClasses", "LinkKind", "collision_classes"]
 
 DEFAULT_GROUP, STATIC_GROUP = 1, 2
-"""What PyBullet gives to bodies that move and to fixed ones."""
+"""Groups that PyBullet gives to moving and to fixed bodies."""
 
 FOREIGN_GROUPS = DEFAULT_GROUP | STATIC_GROUP
-"""In every mask: other people's bodies have one of the two, and a ray has the first (measured: a
-body is hit only when its mask holds the ray's group)."""
+"""Groups in every mask: other people's bodies have one of the two, and a ray has the first
+(measured: a ray hits a body only if the body's mask has the ray's group).
+"""
 
 FIRST_BIT, BIT_COUNT = 2, 29
-"""Bit 31 overflows PyBullet's signed argument (measured)."""
+"""Highest usable bit plus one; bit 31 overflows PyBullet's signed argument (measured)."""
 
 _NO_BODY = -1
-"""An id that PyBullet never gives."""
+"""Body id that PyBullet never assigns."""
 
 ANYTHING = ContactClass()
 
 NEEDS_NONE = 0
-"""The bit of a class that meets all others."""
+"""Value of :attr:`_Registered.bit` for a class that collides with all others."""
 
 
 class LinkKind(NamedTuple):
-    """What links with colliders may meet."""
+    """Collision rule of links with colliders."""
 
     contact_class: ContactClass
     is_fixed: bool
-    """Static or kinematic."""
+    """True for static and kinematic links."""
     only_against: SurfaceClass | None = None
-    """The only partner of an extra surface."""
+    """Surface class of the only partner of a pair-specific surface; ``None`` for main links."""
 
     @property
-    def is_plain(self) -> bool:
-        """Whether such links have the bits that PyBullet gives every body."""
+    def has_default_bits(self) -> bool:
+        """True if such links keep the bits that PyBullet gives every body."""
         return self.contact_class == ANYTHING and self.only_against is None
 
 
 class ClassedLinks(Protocol):
-    """The links of one scene; most copies are never asked for them."""
+    """The links of one scene; ``kind_of`` is built on first use, which most copies never need."""
 
     @property
     def kind_of(self) -> Mapping[EngineLink, LinkKind]:
-        """What each of them may meet."""
+        """Collision rule of each link."""
         ...
 
 
 @dataclass(slots=True, eq=False)
 class _Registered:
     bit: int | None
-    """:data:`NEEDS_NONE`, or ``None``: no bit was left; pairs are forbidden one by one."""
+    """Collision bit; :data:`NEEDS_NONE`, or ``None`` if no bit was left and pair rules do it
+    instead.
+    """
     scenes: set[ClassedLinks] = field(default_factory=set)
-    """Those with links of the class."""
+    """Scenes with links of the class."""
 
 
 class CollisionClasses:
-    """The classes of one life of one client's world."""
+    """The contact classes of one session."""
 
     def __init__(self, client_id: int) -> None:
         self._client_id = client_id
         self._classes: dict[ContactClass, _Registered] = {}
         self._apart: dict[frozenset[SurfaceClass], int] = {}
         self._scene_of: dict[int, ClassedLinks] = {}
-        """By body id, in the order in which the scenes came."""
+        """Scene of each body id, in the order in which scenes were added."""
 
     def add(
         self,
@@ -89,17 +92,17 @@ class CollisionClasses:
         apart: frozenset[frozenset[SurfaceClass]],
         pair_rules: PairRules,
     ) -> int:
-        """Set group and mask of new links, and of older ones that must know the new classes.
+        """Set group and mask of new links, and of older ones that must know new classes.
 
         Args:
             scene: The new links.
-            body_ids: Of all its bodies.
-            kinds: All that its links have, each once: the same objects.
-            apart: Pairs of surface classes whose main links must not meet.
-            pair_rules: Of that scene; takes the pairs for which no bit is left.
+            body_ids: All bodies of the scene.
+            kinds: The distinct kinds of its links: the same objects.
+            apart: Pairs of surface classes whose main links must not collide.
+            pair_rules: Pair rules of the scene, for classes without a bit.
 
         Returns:
-            How many of the classes got no bit.
+            The number of classes that got no bit.
         """
         for pair in apart:
             self._apart[pair] = self._apart.get(pair, 0) + 1
@@ -114,8 +117,8 @@ class CollisionClasses:
             if found is not None:
                 found.scenes.add(scene)
             # New bodies have the bits of ``ANYTHING`` already.
-            if not ((found is not None and found.bit == NEEDS_NONE) or kind.is_plain):
-                bits[id(kind)] = self.bits_of(kind)  # equal ones are one object, and dear to hash
+            if not ((found is not None and found.bit == NEEDS_NONE) or kind.has_default_bits):
+                bits[id(kind)] = self.bits_of(kind)  # equal kinds are one object; hashing is slow
         if bits:
             for link, kind in scene.kind_of.items():
                 if id(kind) in bits:
@@ -129,9 +132,9 @@ class CollisionClasses:
         return len(crowded)
 
     def _register(self, classes: set[ContactClass]) -> set[ContactClass]:
-        """Take in those that are new; which classes, older ones too, others must know of now."""
+        """Register new classes; return the classes, also older ones, that have got a bit."""
         fresh = classes - set(self._classes)
-        in_order = sorted(fresh, key=repr) if len(fresh) > 1 else fresh  # words are dear
+        in_order = sorted(fresh, key=repr) if len(fresh) > 1 else fresh  # repr is slow
         for contact_class in in_order:
             self._classes[contact_class] = _Registered(NEEDS_NONE)
         return self._give_bits() if fresh else fresh
@@ -143,7 +146,7 @@ class CollisionClasses:
         kinds: Iterable[LinkKind],
         apart: frozenset[frozenset[SurfaceClass]],
     ) -> None:
-        """Forget the links of a scene that goes; classes without links free their bits."""
+        """Remove the links of a scene; classes without links free their bits."""
         for body_id in body_ids:
             if self._scene_of.get(body_id) is scene:
                 del self._scene_of[body_id]
@@ -160,10 +163,10 @@ class CollisionClasses:
                 del self._apart[pair]
 
     def _give_bits(self) -> set[ContactClass]:
-        """Give bits to the classes that some other, or they themselves, do not meet any more.
+        """Give bits to classes that do not collide any more with some class or themselves.
 
         Returns:
-            Those of them whose bits, or the lack of them, others must know now.
+            The classes whose bit, or lack of one, is new.
         """
         given = set()
         for contact_class, registered in self._classes.items():
@@ -181,7 +184,7 @@ class CollisionClasses:
         return next((bit for bit in free if bit not in taken), None)
 
     def _meet(self, one: ContactClass, other: ContactClass) -> bool:
-        """Whether main links of two classes collide."""
+        """Return True if main links of two classes collide."""
         # A pair of one class with itself is a set of one.
         surfaces = one.surface, other.surface
         if all(surfaces) and frozenset(surfaces) in self._apart:
@@ -189,10 +192,10 @@ class CollisionClasses:
         return may_collide(one.filter, other.filter)
 
     def bits_of(self, kind: LinkKind) -> tuple[int, int]:
-        """Group and mask that links are given."""
+        """Return group and mask of links of a kind."""
         if kind.only_against is not None:
-            # Group 0: nobody can be willing to meet it but by its own mask (OR mode), so foreign
-            # bodies and rays pass through the extra surface.
+            # Group 0: only its own mask can make it collide (OR mode), so foreign bodies and rays
+            # pass through the pair-specific surface.
             mask = 0
             for other, registered in self._classes.items():
                 if (
@@ -204,7 +207,7 @@ class CollisionClasses:
             return 0, mask
         registered_self = self._classes.get(kind.contact_class)
         if registered_self is None or not registered_self.bit:
-            # As PyBullet does it: fixed bodies do not meet fixed ones.
+            # PyBullet's default: fixed bodies do not collide with fixed ones.
             return (STATIC_GROUP, ~STATIC_GROUP) if kind.is_fixed else (DEFAULT_GROUP, -1)
         mask = FOREIGN_GROUPS
         for other, registered in self._classes.items():
@@ -213,16 +216,16 @@ class CollisionClasses:
         return registered_self.bit, mask
 
     def mask_of(self, kind: LinkKind) -> int:
-        """The groups that links meet."""
+        """Return the groups that links of a kind collide with."""
         return self.bits_of(kind)[1]
 
     def meet(self, one: LinkKind, other: LinkKind) -> bool:
-        """Whether links of two kinds collide."""
+        """Return True if links of two kinds collide."""
         (group, mask), (other_group, other_mask) = self.bits_of(one), self.bits_of(other)
         return bool(group & other_mask or other_group & mask)
 
     def kind_at(self, link: EngineLink) -> LinkKind | None:
-        """What a link of any scene was given; ``None`` where it meets all."""
+        """Return the collision rule of a link of any scene; ``None`` if it collides with all."""
         scene = self._scene_of.get(link[0])
         kind = None if scene is None else scene.kind_of.get(link)
         return kind if kind is not None and kind.contact_class in self._classes else None
@@ -232,10 +235,10 @@ class CollisionClasses:
         self._write(link, self.bits_of(kind))
 
     def renew(self, body_id: int) -> None:
-        """Renew the cached contacts of all links of a body, and leave it the bits that it has.
+        """Renew the cached contacts of all links of a body without changing its bits.
 
-        Those may be the user's by now, and PyBullet tells nobody. A rule for a pair renews both
-        bodies (measured); this one is for a pair without a second body.
+        The user may have changed those, which PyBullet cannot report. A pair rule renews the
+        contacts of both bodies (measured); this one is for a pair without a second body.
         """
         pybullet.setCollisionFilterPair(
             body_id, _NO_BODY, -1, -1, enableCollision=1, physicsClientId=self._client_id
@@ -245,14 +248,14 @@ class CollisionClasses:
         pybullet.setCollisionFilterGroupMask(*link, *bits, physicsClientId=self._client_id)
 
     def _refresh(self, done: ClassedLinks) -> None:
-        """Tell the links of older scenes about new classes."""
+        """Write the bits of older scenes' links again, with the bits of new classes."""
         for scene in dict.fromkeys(self._scene_of.values()):
             for link, kind in () if scene is done else scene.kind_of.items():
                 if kind.contact_class in self._classes:
                     self.write(link, kind)
 
     def _forbid(self, links: Mapping[EngineLink, LinkKind], pair_rules: PairRules) -> None:
-        """Pair rules for classes without a bit, within one scene."""
+        """Write pair rules for classes without a bit, within one scene."""
         crowded = [
             (link, kind)
             for link, kind in links.items()
@@ -269,5 +272,5 @@ class CollisionClasses:
 
 
 def collision_classes(session: EngineSession) -> CollisionClasses:
-    """The classes of a world; to be asked for by ``session.shared``."""
+    """Create the classes of a world; for ``session.shared``."""
     return CollisionClasses(session.client_id)

@@ -1,4 +1,4 @@
-"""The contacts of the last step as arrays, with glTF nodes on both sides; only on demand."""
+"""The contacts of the last step as arrays, with glTF nodes on both sides; read on demand only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Contacts", "read_contacts"]
 
 
 _MOST_PAIRS = 8
-"""That a line tells of."""
+"""Largest number of pairs that ``repr`` shows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -24,23 +24,23 @@ class Contacts:
     """Contact points of the last step (the last substep where the engine takes several)."""
 
     node_a: IntArray
-    """glTF nodes of the colliders of the first side, shape [k]; -1: not of this scene."""
+    """glTF nodes of the colliders of side a, shape [k]; -1: not of this scene."""
     node_b: IntArray
-    """Those of the second side, shape [k]."""
+    """glTF nodes of the colliders of side b, shape [k]; -1: not of this scene."""
     body_a: IntArray
-    """PyBullet body ids of the first side, shape [k]."""
+    """PyBullet body ids of side a, shape [k]."""
     body_b: IntArray
-    """Those of the second side, shape [k]."""
+    """PyBullet body ids of side b, shape [k]."""
     positions: FloatArray
-    """In the world, half way between the two surfaces [m], shape [k, 3]."""
+    """Points half way between the two surfaces, in the world [m], shape [k, 3]."""
     normals: FloatArray
-    """From b to a, world axes, unit length, shape [k, 3]."""
+    """Unit normals from b to a, world axes, shape [k, 3]."""
     distances: FloatArray
-    """Between the surfaces [m], negative inside, shape [k]."""
+    """Distances between the surfaces [m], negative inside, shape [k]."""
     normal_forces: FloatArray
-    """That push a along the normal, and b the other way [N], shape [k]."""
+    """Magnitudes of the normal force on a along the normal, and on b against it [N], shape [k]."""
     friction_forces: FloatArray
-    """On a, world axes [N], shape [k, 3]; b feels the opposite."""
+    """Friction forces on a, world axes [N], shape [k, 3]; those on b are opposite."""
 
     names: Sequence[str] = ()
     """Names of all nodes of the file; a node without a name has an empty one."""
@@ -63,7 +63,7 @@ class Contacts:
         return tuple([names[k] if 0 <= k < len(names) else "" for k in nodes.tolist()])
 
     def __repr__(self) -> str:
-        """Count the contacts and add up the forces [N] of each pair of nodes."""
+        """Show the number of contacts and the sum of forces [N] of each pair of nodes."""
         pairs: dict[tuple[int, int], list[float]] = {}
         for a, b, force in zip(
             self.node_a.tolist(), self.node_b.tolist(), self.normal_forces.tolist(), strict=True
@@ -88,13 +88,13 @@ def read_contacts(
     names: Sequence[str] = (),
     force_scale: float = 1.0,
 ) -> Contacts:
-    """Contacts that involve the scene's colliders.
+    """Read the contacts that involve the scene's colliders.
 
     Args:
         client_id: The PyBullet world.
         index: The colliders of the scene.
         only: Links to which contacts are restricted, and which are side a then.
-        names: Of all nodes of the file.
+        names: Names of all nodes of the file.
         force_scale: See ``EngineSession.force_scale``.
     """
     # Asked for one body, PyBullet swaps the sides but leaves the friction directions (measured):

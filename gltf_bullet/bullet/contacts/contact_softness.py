@@ -1,16 +1,15 @@
-"""How hard contacts push bodies apart that overlap: the one owner of contact stiffness and damping.
+"""Contact stiffness and damping of links, so that overlapping bodies separate slowly.
 
-The engine turns a share of a depth into speed, ``ERP depth / dt``, and the speed stays: a box of
-0.4 m that begins 0.1 m deep in the ground leaves it at 1.9 m/s at 240 Hz (measured). What bodies
-that move get into in a step is small, and pushed out so. But where they were put into each other,
-by a file, ``set``, a reset or a new neighbour, the share is made so small, before the engine
-solves, that nobody leaves faster than EXIT_SPEED, until they are out. The solve that follows knows
-it: momentum is exact, whoever takes part.
+The engine turns a share (ERP) of a depth into velocity, ``ERP depth / dt``, and the velocity stays:
+a box of 0.4 m that begins 0.1 m deep in the ground leaves it at 1.9 m/s at 240 Hz (measured). The
+depth that a step of motion causes is small, and corrected so. But where bodies were put into each
+other, by a file, ``set``, a reset or a new neighbour, the share is made so small, before the engine
+solves, that no body leaves faster than EXIT_SPEED, until they are apart. The engine's solve
+includes it: momentum is exact, whichever bodies touch.
 
-What a link was once told cannot be untold. The engine combines the numbers of two links, springs in
-series and dampers side by side; what was never told counts as 1e30 N/m without a damper. All that
-is told here is on that scale, so that a share means the same against links that were told and
-against those that were not.
+Values that a link was given cannot be removed. The engine combines those of two links, springs in
+series and dampers in parallel; a link without values counts as 1e30 N/m without a damper. All
+values here are on that scale, so that a share means the same against links with values and without.
 """
 
 from __future__ import annotations
@@ -31,55 +30,59 @@ __all__ = ["ENGINE_ERP", "ContactSoftness", "SoftState", "fixed_softness"]
 ENGINE_ERP = 0.08
 """Share of a depth per step that contacts push out in PyBullet by default (measured)."""
 EXIT_SPEED = 0.1
-"""[m/s] at most that an overlap gives."""
+"""Largest speed [m/s] at which an overlap separates."""
 DEEP = 2e-3
-"""[m] from which on bodies that were put somewhere overlap: meshes of others are 1 mm thicker
-than they look."""
+"""Depth [m] from which on bodies that were put somewhere overlap: meshes of others are 1 mm thicker
+than their vertices.
+"""
 SHALLOW = 1e-3
-"""[m] of depth from which on the engine lets out as it does."""
+"""Depth [m] below which the engine's own ERP applies."""
 _ABSENT = 8
-"""Steps after which bodies are out of each other that have no deep contact any more."""
+"""Number of steps without a deep contact after which two bodies count as separate."""
 
-_UNTOLD = 1e30
-"""[N/m] Stiffness of links that were told nothing; their damping of 0.1 N s/m is nil beside it."""
+_UNSET = 1e30
+"""Stiffness of links without values [N/m]; their damping of 0.1 N s/m is negligible beside it."""
 _MOVING_RATIO = 3.0
-"""Stiffness of a told link that moves over that. In series with an untold link that makes 3/4 of
-it, with another told one 3/2, and two dampings: the share is the same in both cases."""
+"""Stiffness of a moving link with values, over that. In series with a link without values that
+makes 3/4 of it, with another one 3/2, and two dampings: the ERP is the same in both cases.
+"""
 _HARDEST_RATIO = 1e3
-"""The same of fixed links whose share against told links cannot be that against untold ones: there
-it is at most a quarter."""
+"""Largest such ratio of fixed links, whose ERP cannot be the same against links with values and
+without: there it is at most a quarter.
+"""
 _CLOSE = 1.1
-"""Factor by which a share may differ from what it should be before it is told anew."""
+"""Factor by which an ERP may differ from the wanted one before it is written again."""
 _NORMAL, _DISTANCE = 10, 19
-"""Numbers of a contact's fields; bodies and links come first."""
+"""Columns of a contact row; bodies and links are the first four."""
 _ROUNDS, _LEAST_STEP = 20, 1e-3
-"""Rounds of the iteration that compares the ways out of a body."""
+"""Rounds of the iteration in :func:`_agreement`, and the smallest step that goes on."""
 _LEAST_AGREEMENT = 0.1
-"""What is between others on all sides leaves as if it had a way out of that much."""
+"""Lower bound of :func:`_agreement`, for bodies with others on all sides."""
 
 _Pair: TypeAlias = tuple[EngineLink, EngineLink]
 SoftState: TypeAlias = "tuple[tuple[tuple[_Pair, int], ...], tuple[tuple[EngineLink, float], ...]]"
-"""Pairs that are let out, with the steps since each was deep; what links were told. Bodies by their
-place among those of a scene, and by -1 less their id where they are others'."""
+"""Pairs that separate slowly, with the number of steps since each was deep; and the ERP of links.
+Bodies are numbered by their place in the scene, and as -1 - id if they are not of the scene.
+"""
 
 
-def _told(ratio: float, erp: float, time_step: float) -> dict[str, float]:
-    """Numbers of a link of some stiffness, for that share against an untold one."""
-    rigidity = ratio / (1.0 + ratio) * _UNTOLD * time_step
-    return {"contactStiffness": ratio * _UNTOLD, "contactDamping": rigidity * (1.0 - erp) / erp}
+def _softness(ratio: float, erp: float, time_step: float) -> dict[str, float]:
+    """Return ``changeDynamics`` arguments for a stiffness and an ERP against an unset link."""
+    rigidity = ratio / (1.0 + ratio) * _UNSET * time_step
+    return {"contactStiffness": ratio * _UNSET, "contactDamping": rigidity * (1.0 - erp) / erp}
 
 
 def moving_softness(erp: float, time_step: float) -> dict[str, float]:
-    """What to tell a moving link whose contacts push out a share of a depth per step [s]."""
-    return _told(_MOVING_RATIO, erp, time_step)
+    """Return the ``changeDynamics`` arguments that give a moving link an ERP; ``time_step`` [s]."""
+    return _softness(_MOVING_RATIO, erp, time_step)
 
 
 def fixed_softness(erp: float, time_step: float) -> dict[str, float]:
-    """The same of a fixed link, against moving ones that were told ENGINE_ERP or nothing.
+    """Return those of a fixed link, against moving ones that have ENGINE_ERP or no values.
 
-    With R for its stiffness over that of untold links and s for (1 - erp) / erp, its damping is
-    s R / (1 + R) in the unit of rigidity; against a told link the series 3 R / (3 + R) takes the
-    place of R / (1 + R), and the damping of that one adds up: one equation for R.
+    With R for its stiffness over that of links without values and s for (1 - erp) / erp, its
+    damping is s R / (1 + R) in the unit of rigidity; against a link with values the series 3 R / (3
+    + R) takes the place of R / (1 + R), and the damping of that one adds up: one equation for R.
     """
     m = _MOVING_RATIO
     added = m / (1.0 + m) * (1.0 - ENGINE_ERP) / ENGINE_ERP
@@ -87,36 +90,36 @@ def fixed_softness(erp: float, time_step: float) -> dict[str, float]:
     # wanted (m + R) (1 + R) = (m - 1) R^2: the difference of both fractions, multiplied out.
     a, b, c = m - 1.0 - wanted, -wanted * (m + 1.0), -wanted * m
     ratio = (-b + math.sqrt(b * b - 4.0 * a * c)) / (2.0 * a) if a > 0.0 else _HARDEST_RATIO
-    return _told(min(ratio, _HARDEST_RATIO), erp, time_step)
+    return _softness(min(ratio, _HARDEST_RATIO), erp, time_step)
 
 
 class ContactSoftness:
     """The contact softness of the moving links of all our scenes in one world."""
 
     def __init__(self, session: EngineSession) -> None:
-        """Know nothing of a world yet; ``session.shared`` keeps the one that there is."""
+        """Start without links; made by ``session.shared``."""
         self._session = session
         self._links: set[EngineLink] = set()
-        self._told: dict[EngineLink, float] = {}
-        """Share of each moving link that is not as the engine makes it."""
+        self._erp_of: dict[EngineLink, float] = {}
+        """ERP of each moving link that was given one."""
         self._pairs: dict[_Pair, int] = {}
-        """Who is let out of whom, and for how many steps they have had no deep contact."""
+        """Pairs that separate slowly, with the number of steps since each had a deep contact."""
         self._time_step = 0.0
-        self.is_unseen = True
-        """Whether bodies were put somewhere since the engine looked for contacts."""
+        self.overlaps_expected = True
+        """True if bodies were put somewhere since the engine last found contacts."""
         self.is_idle = False
-        """Whether :meth:`before_step` has nothing to do."""
+        """True if :meth:`before_step` has nothing to do."""
 
-    def join(self, links: Collection[EngineLink]) -> None:
-        """Watch the moving links of a scene."""
+    def add_links(self, links: Collection[EngineLink]) -> None:
+        """Include the moving links of a scene."""
         self._links.update(links)
-        self.expect()
+        self.expect_overlaps()
 
-    def leave(self, links: Collection[EngineLink]) -> None:
-        """Watch these links no longer: they are gone."""
+    def remove_links(self, links: Collection[EngineLink]) -> None:
+        """Leave out links of bodies that were removed."""
         self._links.difference_update(links)
-        for link in links if self._told else ():
-            self._told.pop(link, None)
+        for link in links if self._erp_of else ():
+            self._erp_of.pop(link, None)
         if self._pairs:
             self._pairs = {
                 pair: count
@@ -124,12 +127,12 @@ class ContactSoftness:
                 if pair[0] not in links and pair[1] not in links
             }
 
-    def expect(self) -> None:
-        """Bodies were put somewhere: the engine looks for contacts before its next step."""
-        self.is_unseen, self.is_idle = True, False
+    def expect_overlaps(self) -> None:
+        """Look for overlaps before the next step: bodies were put somewhere."""
+        self.overlaps_expected, self.is_idle = True, False
 
     def before_step(self, settings: EngineSettings) -> None:
-        """Soften the contacts of who was put into others, and harden those of who has come out."""
+        """Reduce the ERP of bodies that were put into others, until they are apart."""
         if self.is_idle:
             return
         time_step = settings.time_step / max(settings.substeps, 1)
@@ -139,7 +142,7 @@ class ContactSoftness:
         rows = rows[rows[:, _DISTANCE] < -SHALLOW]
         depths: dict[EngineLink, float] = {}
         ways: dict[int, list[Vec3]] = {}
-        begins, self.is_unseen = self.is_unseen, False
+        begins, self.overlaps_expected = self.overlaps_expected, False
         fields = [0, 1, 2, 3, *range(_NORMAL, _NORMAL + 3), _DISTANCE]
         seen: set[_Pair] = set()
         for body, other, on_body, on_other, x, y, z, distance in rows[:, fields].tolist():
@@ -159,24 +162,24 @@ class ContactSoftness:
         } | dict.fromkeys(seen, 0)
         speeds = {body: EXIT_SPEED * _agreement(normals) for body, normals in ways.items()}
         kept = {link for pair in self._pairs for link in pair}
-        for link in [*depths, *(link for link in self._told if link not in depths)]:
+        for link in [*depths, *(link for link in self._erp_of if link not in depths)]:
             if link in depths:
                 erp = min(ENGINE_ERP, speeds[link[0]] * time_step / depths[link])
             elif link in kept:
                 continue
             else:
                 erp = ENGINE_ERP
-            known = self._told.get(link)
+            known = self._erp_of.get(link)
             if known is None or not known / _CLOSE < erp < known * _CLOSE:
-                self._tell(link, erp, time_step)
+                self._write(link, erp, time_step)
         if time_step != self._time_step:
             self._time_step = time_step
-            for link, erp in self._told.items():
-                self._tell(link, erp, time_step)
+            for link, erp in self._erp_of.items():
+                self._write(link, erp, time_step)
         self.is_idle = not self._pairs
 
     def state(self, body_ids: Sequence[int]) -> SoftState:
-        """What the next step of some bodies remembers of the last ones, by their places there."""
+        """Return ERPs and separating pairs of bodies, numbered by their place in the list."""
         place = {body: k for k, body in enumerate(body_ids)}
 
         def named(link: EngineLink) -> EngineLink:
@@ -187,19 +190,19 @@ class ContactSoftness:
             for (one, two), count in self._pairs.items()
             if one[0] in place or two[0] in place
         ]
-        told = [(named(link), erp) for link, erp in self._told.items() if link[0] in place]
-        return tuple(pairs), tuple(told)
+        erps = [(named(link), erp) for link, erp in self._erp_of.items() if link[0] in place]
+        return tuple(pairs), tuple(erps)
 
     def restore(self, state: SoftState, body_ids: Sequence[int]) -> None:
-        """Take back a :meth:`state`, of the same bodies or of copies of them."""
-        if not (any(state) or self._pairs or self._told):
+        """Restore a :meth:`state`, of the same bodies or of copies of them."""
+        if not (any(state) or self._pairs or self._erp_of):
             return
 
         def link_of(named: EngineLink) -> EngineLink:
             place, link = named
             return (body_ids[place] if place >= 0 else -1 - place), link
 
-        own, (pairs, told) = set(body_ids), state
+        own, (pairs, erps) = set(body_ids), state
         self._pairs = {
             pair: count
             for pair, count in self._pairs.items()
@@ -208,30 +211,30 @@ class ContactSoftness:
         for (one, two), count in pairs:
             first, second = sorted((link_of(one), link_of(two)))
             self._pairs[first, second] = count
-        wanted = {link_of(named): erp for named, erp in told}
-        for link in [link for link in self._told if link[0] in own]:
+        wanted = {link_of(named): erp for named, erp in erps}
+        for link in [link for link in self._erp_of if link[0] in own]:
             wanted.setdefault(link, ENGINE_ERP)
         for link, erp in wanted.items():
-            if link in self._links and self._told.get(link) != erp:
-                self._told[link] = erp
+            if link in self._links and self._erp_of.get(link) != erp:
+                self._erp_of[link] = erp
                 if self._time_step > 0.0:
-                    self._tell(link, erp, self._time_step)
-        self.is_idle = not (self._pairs or self.is_unseen)
+                    self._write(link, erp, self._time_step)
+        self.is_idle = not (self._pairs or self.overlaps_expected)
 
-    def _tell(self, link: EngineLink, erp: float, time_step: float) -> None:
-        self._told[link] = erp
+    def _write(self, link: EngineLink, erp: float, time_step: float) -> None:
+        self._erp_of[link] = erp
         pybullet.changeDynamics(
             *link, **moving_softness(erp, time_step), physicsClientId=self._session.client_id
         )
 
 
 def _agreement(ways: list[Vec3]) -> float:
-    """Speed along all the ways out of a body that a speed of 1 can have: 1 where they are one.
+    """Return the largest speed along all the ways out of a body at unit speed: 1 for a single way.
 
-    A body between two others leaves like a pip between two fingers, the faster the more they oppose
-    each other. Bodies on joints are one here: of a doll whose limbs began in each other, and were
-    let out at full speed, joints made seven times its energy. This is the distance of the origin
-    from the hull of the ways (Gilbert's iteration).
+    A body between two others is squeezed out, the faster the more their normals oppose each other.
+    A jointed body counts as one: a doll whose limbs began in each other, and separated at full
+    speed, got seven times its energy from its joints. This is the distance of the origin from the
+    convex hull of the ways (Gilbert's iteration).
     """
     nearest = ways[0]
     for _ in range(_ROUNDS if len(ways) > 1 else 0):

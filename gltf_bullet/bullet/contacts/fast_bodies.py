@@ -1,10 +1,12 @@
-"""Bodies that move further in a step than they are thick: put back to what they would pass.
+"""Continuous collision detection for free bodies that move further in a step than they are thick.
 
-Multibodies have no continuous collision detection. Measured, 100 shots each at 10 to 50 m/s of
-balls, rods and cubes on boxes and meshes: the engine alone lost 17 to 100 of 100; margins and
-contact thresholds change nothing. So after the step the paths of such bodies are traced by rays; a
-body that reached a surface is put back on its path to where it touches, with the velocity that it
-had there, and the next step solves the impact with the friction and restitution of the pair.
+Multibodies have none in Bullet. Measured, 100 shots each at 10 to 50 m/s of balls, rods and cubes
+on boxes and meshes: the engine alone lost 17 to 100 of 100; margins and contact thresholds change
+nothing. So after the step the paths of such bodies are swept by rays; a body that reached a surface
+is put back on its path to where it touches, with the velocity that it had there, and the next step
+solves the impact with the friction and restitution of the pair.
+
+The file is long because reading, sweeping and putting back share the state of one step.
 """
 
 from __future__ import annotations
@@ -31,45 +33,48 @@ from gltf_bullet.transforms import (
 __all__ = ["FastBodies", "FastState"]
 
 _SUDDEN_SPEED = 3.0
-"""[m/s] that bodies may get within a step without a warning: thinner ones than what this makes in
-a step are watched at every step."""
+"""Change of speed [m/s] that a body may get within a step without a warning: bodies thinner than
+the distance that this makes in a step are read in every step.
+"""
 
 _LONGEST_PAUSE = 8
-"""Steps between two readings of thicker bodies at most: users may set velocities at any time."""
+"""Largest number of steps between two readings of thicker bodies; users may set velocities any
+time.
+"""
 
 _FEW = 16
-"""Bodies that are read after every step at no cost to speak of (20 us)."""
+"""Number of bodies that are read after every step at negligible cost (20 us)."""
 
-_IN_VAIN = 3
-"""Times that a body is put back before something without any contact, until it may pass."""
+_MOST_TRIES = 3
+"""Number of times that a body is put back to the same link without a contact before it may pass."""
 _MOST_PASSED = 6
-"""Hits that are looked through where filters let a body pass, or where it hits its own parts."""
+"""Number of hits of a ray that are searched where filters let the body pass or it hits itself."""
 
 
 _Ray: TypeAlias = tuple[int, list[float], list[float]]
-"""Number of a path, start and end."""
+"""Row of a path, start and end [m]."""
 _Hit: TypeAlias = tuple[Any, ...]
-"""As PyBullet gives it."""
+"""A hit as ``rayTestBatch`` returns it."""
 _Velocities: TypeAlias = tuple[Vec3, Vec3]
-"""Of a centre of mass [m/s], and spin [rad/s]."""
-Held: TypeAlias = tuple[int, int, int]
-"""Row of a body, and the body id and link in its way."""
+"""Velocity of a centre of mass [m/s] and spin [rad/s]."""
+Stop: TypeAlias = tuple[int, int, int]
+"""Row of a body, and body id and link of the obstacle."""
 
 
 class FastState(NamedTuple):
-    """What the next step remembers of the last one."""
+    """State of :class:`FastBodies` between two steps."""
 
-    held: tuple[tuple[Held, int], ...]
-    """Who was put back before what, and how often in vain."""
-    passes: frozenset[Held]
-    """... and made no contact there: somebody has told the engine to let it through."""
+    stops: tuple[tuple[Stop, int], ...]
+    """Bodies put back to an obstacle in the last step, each with the number of earlier times."""
+    passes: frozenset[Stop]
+    """Bodies and obstacles without contact there: the user lets them pass, by an engine filter."""
 
 
 NOTHING = FastState((), frozenset())
 
 
 class FastBodies:
-    """The free dynamic bodies of one scene; nothing is asked of the engine while all are slow."""
+    """Sweeps the free dynamic bodies of one scene; makes no engine calls while all are slow."""
 
     def __init__(
         self,
@@ -78,83 +83,88 @@ class FastBodies:
         ids: Sequence[int],
         mask_of: Callable[[int], int],
         may_meet: Callable[[EngineLink, EngineLink], bool],
-        aim: Callable[[Collection[tuple[EngineLink, EngineLink]]], None],
+        set_pair_restitution: Callable[[Collection[tuple[EngineLink, EngineLink]]], None],
     ) -> None:
-        """Measure the bodies.
+        """Prepare the bodies.
 
         Args:
             client_id: The world.
-            table: Of all free bodies.
+            table: Properties of all free bodies.
             ids: Their body ids.
-            mask_of: The collision mask of a body.
-            may_meet: Whether rules and filters of the scene let two links collide.
-            aim: Told which links begin the coming step at what they are about to hit.
+            mask_of: Returns the collision mask of a body.
+            may_meet: Returns True if rules and filters of the scene let two links collide.
+            set_pair_restitution: Receives the links that begin the coming step at an obstacle,
+                each with the obstacle.
         """
         self._client_id = client_id
         self.ids = ids
         self._free = frozenset(ids)
-        self._mask_of, self._may_meet, self._aim = mask_of, may_meet, aim
+        self._mask_of, self._may_meet, self._set_pair_restitution = (
+            mask_of,
+            may_meet,
+            set_pair_restitution,
+        )
         self._time_step = 0.0
-        self.know(table)
+        self.set_table(table)
         self.is_any = self._pace.thinnest < math.inf
-        """Whether any body can ever be too fast."""
+        """True if any body can ever be too fast."""
         self.state = NOTHING
         self.last: Sequence[Vec3] | None = None
-        """Where the bodies were when they were read."""
+        """Positions of the bodies at the last read [m]."""
         self._steps = 0
         self._pause = 0
         self._gravity: Vec3 = (0.0, 0.0, 0.0)
 
-    def know(self, table: FreeTable) -> None:
-        """Note what the bodies are like, now and whenever masses or surfaces have changed."""
+    def set_table(self, table: FreeTable) -> None:
+        """Use new properties of the bodies, after masses or surfaces have changed."""
         self._table = table
         self._sizes = table.sizes
         self._pace = table.pace(self._time_step)
 
     def restore(self, state: FastState) -> None:
-        """Take back a :attr:`state`."""
+        """Restore a :attr:`state`."""
         self.last, self._pause = None, 0
-        self._hold(state)
+        self._set_stops(state)
 
     def before_step(self, time_step: float, gravity: Vec3) -> None:
-        """Note what the coming step is like.
+        """Store time step and gravity of the coming step.
 
         Args:
-            time_step: [s] of the engine's last substep.
-            gravity: [m/s^2]
+            time_step: Length of the engine's last substep [s].
+            gravity: Gravity of the world [m/s^2].
         """
         if time_step != self._time_step:
             self._time_step = time_step
-            self.know(self._table)
+            self.set_table(self._table)
         self._gravity = gravity
         self._steps += 1
 
     def needs_reading(self) -> bool:
-        """Whether bodies must be read after this step although nobody wants to know."""
+        """Return True if bodies must be read after this step although nobody needs their poses."""
         return 0 < self._steps >= self._pause and self.is_any
 
-    def stay_slow(self, fastest: float) -> bool:
-        """Tell whether bodies that began the step that slowly [m/s] need no look after it.
+    def may_skip_sweep(self, fastest: float) -> bool:
+        """Return True if bodies that began the step at this speed [m/s] need no sweep after it.
 
-        What hits them may make them faster by as much as for :meth:`needs_reading`. Where they were
-        is not known then: the next look asks for the velocity of each.
+        A hit may make them faster by as much as for :meth:`needs_reading`. Their positions are not
+        read then: the next sweep reads the velocity of each.
         """
         step = self._time_step
         pull = math.hypot(*self._gravity) * step
         if (fastest + 2.0 * pull + _SUDDEN_SPEED) * step > WARY * self._pace.thinnest:
             return False
         self.last = None
-        if self.state.held:
-            self._hold(self.state._replace(held=()))
+        if self.state.stops:
+            self._set_stops(self.state._replace(stops=()))
         return True
 
     def are_slow(self, poses: Sequence[tuple[Vec3, Quat]]) -> bool:
-        """Whether :meth:`put_back` has nothing to do for poses as the engine gives them.
+        """Return True if :meth:`put_back` has nothing to do for poses as PyBullet returns them.
 
-        The same sums as there, in the same order; for a handful of bodies without arrays.
+        The sums are the same as there, in the same order; without arrays, for a few bodies.
         """
         last = self.last
-        if last is None or not self.is_calm or len(last) != len(poses):
+        if last is None or not self.has_few or len(last) != len(poses):
             return False
         for ((x, y, z), _), (a, b, c), furthest in zip(poses, last, self._pace.reach, strict=True):
             way = math.sqrt((x - a) * (x - a) + (y - b) * (y - b) + (z - c) * (z - c))
@@ -164,30 +174,30 @@ class FastBodies:
         return True
 
     @property
-    def is_calm(self) -> bool:
-        """Whether there are only a handful of bodies."""
+    def has_few(self) -> bool:
+        """True if there are only a few bodies."""
         return len(self.ids) <= _FEW
 
     @property
     def reach(self) -> list[float]:
-        """Way of each body in a step that nothing needs to be asked about [m]."""
+        """Travel of each body in a step below which nothing about it needs to be read [m]."""
         return self._pace.reach
 
     def note_slow(self, positions: Sequence[Vec3]) -> None:
-        """Take in where a step has brought the bodies, of which none was fast."""
+        """Store the positions after a step in which no body was fast."""
         self.last, self._steps, self._pause = positions, 0, 0
-        if self.state.held:
-            self._hold(self.state._replace(held=()))
+        if self.state.stops:
+            self._set_stops(self.state._replace(stops=()))
 
     def put_back(
         self, positions: FloatArray, rotations: FloatArray, kinematic: Collection[int]
     ) -> None:
-        """Put bodies back that went through something; does nothing twice for one step.
+        """Put bodies back that passed through something; a second call for one step does nothing.
 
         Args:
             positions: Centres of mass of all free bodies [m], shape [n, 3]; corrected.
-            rotations: Of their inertial frames, xyzw, shape [n, 4]; corrected.
-            kinematic: Rows of bodies whose poses are prescribed at present: they pass.
+            rotations: Rotations of their inertial frames, xyzw, shape [n, 4]; corrected.
+            kinematic: Rows of bodies whose poses are prescribed at present: they are left out.
         """
         if not self.is_any or not self._steps:
             return
@@ -195,12 +205,12 @@ class FastBodies:
         rows -= set(kinematic)
         if rows:
             self._trace(sorted(rows), positions, rotations)
-        elif self.state.held:
-            self._hold(self.state._replace(held=()))
+        elif self.state.stops:
+            self._set_stops(self.state._replace(stops=()))
         self.last, self._steps = positions.tolist(), 0
 
     def _candidates(self, positions: FloatArray) -> npt.NDArray[np.intp]:
-        """Rows of bodies that may be fast, and how long none can be."""
+        """Return rows of bodies that may be fast; set the number of steps in which none can be."""
         if self.last is None or len(self.last) != len(positions):
             self._pause = 0
             return np.flatnonzero(np.isfinite(self._table.half_thickness))
@@ -232,8 +242,8 @@ class FastBodies:
                 moving[row], velocities[row] = size, (velocity, spin)
         near = self._near_others(moving, positions, velocities) if moving else ()
         fast = [self._path(row, moving[row], velocities, positions, rotations) for row in near]
-        held: dict[Held, int] = {}
-        former = dict(self.state.held)
+        stops: dict[Stop, int] = {}
+        former = dict(self.state.stops)
         for path, hits in zip(fast, self._cast(fast), strict=True):
             share, first = 1.0, None
             for hit in hits:
@@ -243,23 +253,23 @@ class FastBodies:
                     share, first = found, hit
             if first is not None:
                 met = (path.row, first[0], first[1])
-                held[met] = former.get(met, -1) + 1
-                # What is put back to its start again and again hangs there: it moves on along what
-                # is fixed, and the engine lets it out of what moves.
-                if share > 0.0 or held[met] < _IN_VAIN:
+                stops[met] = former.get(met, -1) + 1
+                # A body that is put back to its start again and again is stuck: it moves on along
+                # fixed obstacles, and the engine separates it from moving ones.
+                if share > 0.0 or stops[met] < _MOST_TRIES:
                     self._put_back(path, share, first, positions, rotations)
                 elif self._meets_fixed(path.row, first[0], first[1]):
-                    self._lead_along(path, np.array(first[4]), positions)
-        if held or self.state.held:
-            self._hold(FastState(tuple(held.items()), self.state.passes))
+                    self._slide_along(path, np.array(first[4]), positions)
+        if stops or self.state.stops:
+            self._set_stops(FastState(tuple(stops.items()), self.state.passes))
 
-    def _hold(self, state: FastState) -> None:
-        """Take a state in; who was put back begins the next step at a surface."""
+    def _set_stops(self, state: FastState) -> None:
+        """Set the state; bodies that were put back begin the next step at a surface."""
         self.state = state
-        self._aim(
+        self._set_pair_restitution(
             [
                 ((self.ids[row], k - 1), (body, link))
-                for (row, body, link), _ in state.held
+                for (row, body, link), _ in state.stops
                 for k in self._groups_that_meet(row, body, link)
             ]
         )
@@ -270,7 +280,7 @@ class FastBodies:
         positions: FloatArray,
         velocities: Mapping[int, _Velocities],
     ) -> Iterator[int]:
-        """Those of some fast bodies that may touch something within this step or the next one."""
+        """Return the fast bodies that may touch something within this step or the next one."""
         rows, ids = list(sizes), [self.ids[row] for row in sizes]
         ways = self._time_step * np.abs([velocities[row][0] for row in rows])
         reaches = ways + np.array([[size.reach] for size in sizes.values()])
@@ -284,38 +294,38 @@ class FastBodies:
         positions: FloatArray,
         rotations: FloatArray,
     ) -> FastPath:
-        """Of a body within the step."""
+        """Return the path of a body within the step."""
         step, (velocity, spin) = self._time_step, velocities[row]
         travel, turned = step * np.array(velocity), step * np.array(spin)
         return FastPath(row, size, positions[row], rotations[row], travel, turned)
 
     def _groups_that_meet(self, row: int, body: int, link: int) -> list[int]:
-        """The colliders of a body that somebody's link stops; each group is on a link of its own.
+        """Return the colliders of a body that a link stops; each group is on a link of its own.
 
-        One that a filter keeps from the floor may be below it all the time: a sled with such a hull
-        stood still at 6 m/s.
+        A group that a filter keeps from the floor may be below it all the time: a sled with such a
+        hull stood still at 6 m/s.
         """
         size, own = self._sizes[row], self.ids[row]
         groups = range(size.group_count if size is not None else 0)
         return [k for k in groups if self._may_meet((own, k - 1), (body, link))]
 
     def _stops(self, row: int, body: int, link: int) -> bool:
-        """Whether what is in the way collides at all."""
+        """Return True if an obstacle stops the body."""
         met = (row, body, link)
         if met in self.state.passes or not self._groups_that_meet(row, body, link):
             return False
-        if dict(self.state.held).get(met, 0) >= _IN_VAIN and not pybullet.getContactPoints(
+        if dict(self.state.stops).get(met, 0) >= _MOST_TRIES and not pybullet.getContactPoints(
             self.ids[row], body, physicsClientId=self._client_id
         ):
-            # It was put there step after step and nothing came of it: a filter of the caller.
+            # It was put there step after step without any contact: a filter of the caller.
             self.state = self.state._replace(passes=self.state.passes | {met})
             return False
         return True
 
     def _cast(self, paths: Sequence[FastPath]) -> list[list[_Hit]]:
-        """What the probes of each path hit first, the bodies themselves left out."""
+        """Return the first hit of each ray of each path, hits of the body itself left out."""
         hits: list[list[_Hit]] = [[] for _ in paths]
-        touching = {row for (row, _, _), _ in self.state.held}
+        touching = {row for (row, _, _), _ in self.state.stops}
         rays: dict[int, list[_Ray]] = {}
         for number, path in enumerate(paths):
             starts, ends = path.probe_paths(from_surface=path.row not in touching)
@@ -333,7 +343,7 @@ class FastBodies:
     def _first_hits(
         self, paths: Sequence[FastPath], group: Sequence[_Ray], mask: int
     ) -> list[_Hit | None]:
-        """What each ray hits first of all that stops its body."""
+        """Return the first hit of each ray that stops its body."""
         found: list[_Hit | None] = [None] * len(group)
         left = list(range(len(group)))
         # The closest hit at first; where that does not stop the body, one after the other of all
@@ -369,14 +379,14 @@ class FastBodies:
         return found
 
     def _meets_fixed(self, row: int, body: int, link: int) -> bool:
-        """Tell whether a link in the way is fixed and no filter of the caller lets it through."""
+        """Return True if an obstacle is fixed and the body has contacts with it."""
         points = pybullet.getContactPoints(self.ids[row], body, physicsClientId=self._client_id)
         return bool(points) and pybullet.getDynamicsInfo(body, link, self._client_id)[0] == 0.0
 
-    def _lead_along(self, path: FastPath, normal: FloatArray, positions: FloatArray) -> None:
-        """Take from a body what leads it into something fixed: an impact without a bounce.
+    def _slide_along(self, path: FastPath, normal: FloatArray, positions: FloatArray) -> None:
+        """Remove the velocity of a body into a fixed obstacle: an impact without a bounce.
 
-        Cubes of 20 mm that spin at 3000 rad/s get no contact from the engine as they stand.
+        Cubes of 20 mm that spin at 3000 rad/s get no contact from the engine at such a pose.
         """
         row, body = path.row, self.ids[path.row]
         velocity, spin = map(np.array, pybullet.getBaseVelocity(body, self._client_id))
@@ -388,9 +398,9 @@ class FastBodies:
         pybullet.resetBaseVelocity(body, (velocity - into).tolist(), spin.tolist(), self._client_id)
 
     def _came_after(self, ray: _Ray, hit: _Hit) -> bool:
-        """Tell whether what a ray hit was behind its start when the step began: two that part.
+        """Return True if what a ray hit was behind its start when the step began, and moves away.
 
-        A ball that another one sent ahead was put back to that one, which had followed (seen).
+        A ball that another one had hit was put back to that one, which followed it (seen).
         """
         if hit[0] not in self._free:
             return False

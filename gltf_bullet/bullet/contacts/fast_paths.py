@@ -1,4 +1,4 @@
-"""Where a fast body went within a step, and where on that way it first touched a surface."""
+"""Path of a fast body within a step, and the time at which it first touched a surface on it."""
 
 from __future__ import annotations
 
@@ -21,27 +21,29 @@ from gltf_bullet.transforms import (
 __all__ = ["FastPath", "near_others"]
 
 TOUCH = 2e-5
-"""[m] that a body is put inside the surface: with a gap boxes on boxes find no contact and gain
-energy (measured: 7 times)."""
+"""Depth [m] at which a body is put inside the surface: with a gap, boxes on boxes find no contact
+and gain energy (measured: 7 times).
+"""
 TOUCH_SHARE = 5e-4
-"""... or this share of half its thickness: balls over an edge of a mesh are sometimes held by the
-triangle beside it (measured: 10 um too high to touch at a radius of 0.2 m)."""
+"""Smallest depth as a share of half the thickness: the triangle beside an edge of a mesh may keep a
+ball off it (measured: 10 um too high to touch at a radius of 0.2 m).
+"""
 
 _STEADY = 0.01
-"""Share of ``TOUCH`` by which a turn may move a surface that counts as not turning."""
+"""Share of ``TOUCH`` by which a rotation may move the surface and still be neglected."""
 _SAMPLES = 9
-"""Poses of a way that are looked at: a step turns a watched body by 1.5 rad at most."""
+"""Number of poses sampled on a path: a step turns a swept body by 1.5 rad at most."""
 _BISECTIONS = 12
-"""... and how often the way between two of them is halved: to a tenth of ``TOUCH`` at 50 m/s."""
+"""Number of bisections between two samples: to a tenth of ``TOUCH`` at 50 m/s."""
 
 
 _NEAR = 0.02
-"""[m] within which a gap that is left is closed."""
+"""Largest remaining gap [m] that is closed."""
 _REFINEMENTS = 3
 
 
 class FastPath:
-    """Where a body went within the last step."""
+    """The path of a body within the last step."""
 
     __slots__ = ("_is_turning", "position", "rotation", "row", "size", "touch", "travel", "turn")
 
@@ -59,18 +61,18 @@ class FastPath:
         self.travel, self.turn = travel, turn
         self._is_turning = any(turn.tolist())
         self.touch = max(TOUCH, TOUCH_SHARE * size.half_thickness)
-        """How deep the body is put into what it meets [m]."""
+        """Depth at which the body is put into an obstacle [m]."""
 
     def put_before(
         self, client_id: int, body: int, share: float, other: EngineLink
     ) -> tuple[FloatArray, FloatArray]:
-        """Put a body where it touches a link, after about a share of the way; its pose there."""
+        """Put a body where it touches a link, after about a share of the path; return that pose."""
         position, rotation = self.pose_after(share)
         for _ in range(_REFINEMENTS):
             pybullet.resetBasePositionAndOrientation(
                 body, position.tolist(), rotation.tolist(), physicsClientId=client_id
             )
-            # Where a ray hits is known to a tenth of a millimetre only (measured).
+            # Ray hits are accurate to a tenth of a millimetre only (measured).
             near = pybullet.getClosestPoints(
                 body, other[0], _NEAR, linkIndexB=other[1], physicsClientId=client_id
             )
@@ -81,7 +83,7 @@ class FastPath:
         return position, rotation
 
     def probe_paths(self, *, from_surface: bool) -> tuple[FloatArray, FloatArray]:
-        """Rays along the ways of the probes, lengthened by their reaches: starts and ends.
+        """Return rays along the paths of the probes, longer by their reaches: starts and ends.
 
         Args:
             from_surface: Rays of balls begin just outside: from inside they hit the ball itself,
@@ -101,7 +103,7 @@ class FastPath:
         return starts, ends + along * self.size.reaches[:, None]
 
     def pose_after(self, share: float) -> tuple[FloatArray, FloatArray]:
-        """Centre of mass and rotation after a share of the way."""
+        """Return centre of mass [m] and rotation after a share of the path."""
         back = 1.0 - share
         if not self._is_turning:
             return self.position - back * self.travel, self.rotation
@@ -111,24 +113,24 @@ class FastPath:
     def share_before(
         self, point: Sequence[float], normal: FloatArray, groups: Collection[int]
     ) -> float:
-        """The share of the way after which the body touches a plane, 1 if it does not get there.
+        """Return the share of the path after which the body touches a plane, 1 if it never does.
 
         Args:
-            point: On the plane.
-            normal: Towards where the body came from.
-            groups: Those of its colliders that the plane stops.
+            point: A point of the plane [m].
+            normal: Unit normal, towards the start of the path.
+            groups: Collider groups of the body that the plane stops.
         """
         touch = self.touch
         first, last = (self._gap(share, point, normal, groups) for share in (0.0, 1.0))
         approach = float(-normal @ self.travel)
-        # Between the ends the body is turned by half as much at most.
+        # Between the ends the rotation is off by half of it at most.
         sway = self.size.reach * math.hypot(*self.turn.tolist())
         if min(first, last) - abs(first - last - approach) - 0.5 * sway > -touch:
             return 1.0
         if first < -touch:
-            # Something of it is behind the plane already, maybe beside the surface: the ball
-            # inside of it decides. With half the thickness of a box around it instead, a hull that
-            # lay on a corner was put back in each step, and hung there for good (seen).
+            # Part of it is behind the plane already, maybe beside the surface: its inscribed ball
+            # decides. With half the thickness of a box around it instead, a hull that lay on a
+            # corner was put back in each step and stayed there for good (seen).
             if approach <= 0.0 or first < -self.size.half_thickness:
                 return 1.0  # it leaves, or is inside: the engine pushes it out
             height = float(normal @ (self.position - self.travel - np.array(point)))
@@ -154,7 +156,7 @@ class FastPath:
     def _gap(
         self, share: float, point: Sequence[float], normal: FloatArray, groups: Collection[int]
     ) -> float:
-        """Between the body and a plane after a share of the way [m]."""
+        """Return the distance between the body and a plane after a share of the path [m]."""
         position, rotation = self.pose_after(share)
         reach = self.size.support(matrices_from_quats(rotation).T @ -normal, groups)
         return float(normal @ (position - np.array(point))) - reach
@@ -163,15 +165,15 @@ class FastPath:
 def near_others(
     client_id: int, ids: Sequence[int], middles: FloatArray, reaches: FloatArray
 ) -> list[bool]:
-    """Whether anything but themselves is in boxes around bodies, as rays through them would find.
+    """Return True for each box with other bodies than its own in it, as rays would find them.
 
-    What falls through the air is let go by that: of 1000 boxes a step took 120 times as long as the
-    engine's, and takes 12 times as long now (measured).
+    This skips bodies in the air: with 1000 boxes a step took 120 times as long as the engine's, and
+    takes 12 times as long now (measured).
 
     Args:
         client_id: The world.
-        ids: Of the bodies.
-        middles: Of the boxes [m], shape [n, 3].
+        ids: Ids of the boxes' own bodies.
+        middles: Centres of the boxes [m], shape [n, 3].
         reaches: Half their edges [m], shape [n, 3].
     """
     lows, highs = (middles - reaches).tolist(), (middles + reaches).tolist()

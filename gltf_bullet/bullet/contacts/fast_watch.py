@@ -1,4 +1,4 @@
-"""Free bodies of many scenes, looked at together after a step: most are slow."""
+"""The free bodies of many scenes, checked for fast ones together: most are slow."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["FastWatch"]
 
 
 class FastWatch:
-    """What :meth:`FastBodies.are_slow` says, of all at once."""
+    """:meth:`FastBodies.are_slow` for many scenes at once, in arrays."""
 
     def __init__(self, client_id: int, watched: Sequence[FastBodies]) -> None:
-        """``watched`` are handfuls of bodies, of one world."""
+        """Prepare for scenes of one world that have a few bodies each."""
         self.watched = list(watched)
         self._client_id = client_id
         self._ids = [body for bodies in watched for body in bodies.ids]
@@ -26,36 +26,37 @@ class FastWatch:
         self._spans = list(zip([0, *ends[:-1]], ends, strict=True))
         self._number_of = np.repeat(np.arange(len(self.watched)), [len(b.ids) for b in watched])
         self._places: FloatArray = np.full((len(self._ids), 3), np.nan)
-        """Where the bodies were after the last step [m]; NaN where that cannot be compared."""
+        """Positions of the bodies after the last step [m]; NaN if unknown."""
         self._reach: FloatArray = np.zeros(len(self._ids))
         self._known: list[Sequence[Vec3] | None] = [None] * len(self.watched)
-        """The same as each has noted it; other ones were read by somebody else meanwhile."""
+        """Positions that each scene has stored; others mean that it was read elsewhere meanwhile.
+        """
 
-    def look(self) -> list[int]:
-        """Take in a step that was made; numbers of those that must be looked at one by one."""
+    def find_fast(self) -> list[int]:
+        """Process a finished step; return the numbers of scenes with bodies that may be fast."""
         for number, bodies in enumerate(self.watched):
             if bodies.last is not self._known[number] or bodies.last is None:
-                self._learn(number, bodies)
+                self._read_scene(number, bodies)
         read, client_id = pybullet.getBasePositionAndOrientation, self._client_id
         try:
             places = [read(body, client_id)[0] for body in self._ids]
-        except pybullet.error:  # Somebody has removed one: whose, comes out when each is read.
+        except pybullet.error:  # A body was removed; reading each scene shows whose.
             return list(range(len(self.watched)))
         now = np.fromiter(chain.from_iterable(places), float, 3 * len(places)).reshape(-1, 3)
         x, y, z = (now - self._places).T
         fast = np.flatnonzero(~(np.sqrt(x * x + y * y + z * z) <= self._reach))
-        awake: set[int] = set(self._number_of[fast].tolist())
+        fast_scenes: set[int] = set(self._number_of[fast].tolist())
         self._places = now
         for number, (start, end) in enumerate(self._spans):
-            if number in awake:
+            if number in fast_scenes:
                 self._known[number] = None
             else:
                 self._known[number] = here = places[start:end]
                 self.watched[number].note_slow(here)
-        return sorted(awake)
+        return sorted(fast_scenes)
 
-    def _learn(self, number: int, bodies: FastBodies) -> None:
+    def _read_scene(self, number: int, bodies: FastBodies) -> None:
         start, end = self._spans[number]
-        self._known[number] = known = bodies.last if bodies.is_calm else None
+        self._known[number] = known = bodies.last if bodies.has_few else None
         self._places[start:end] = np.nan if known is None else known
         self._reach[start:end] = bodies.reach

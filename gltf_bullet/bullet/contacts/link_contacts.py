@@ -1,4 +1,4 @@
-"""How the links of one scene meet: collision classes, surfaces and slip, in one place."""
+"""Collision classes, friction, restitution and slip of all links of one scene."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ from gltf_bullet.planning.shapes.shape_plans import BoxPlan, SpherePlan
 __all__ = ["LinkContacts", "solid_links"]
 
 _FOUND_ANEW = frozenset({BoxPlan, SpherePlan})
-"""Kinds of which the engine finds all contact points among each other anew in each step; those of
-others it finds one by one and keeps (measured). Spheres have one with anything."""
+"""Shapes for which the engine computes all contact points among each other in each step; those of
+others it adds one by one and keeps (measured). Spheres have one point with anything.
+"""
 
 _NO_SLIPS = SlipState({}, {}, {}, frozenset())
 
@@ -49,23 +50,23 @@ class LinkContacts:
         contacts: ContactPlan,
         links: Sequence[SolidLink],
         body_ids: Sequence[int],
-        told: Container[int],
+        with_friction: Container[int],
         pair_rules: PairRules,
         memo: PlanMemo,
         *,
         slip_friction: bool,
     ) -> None:
-        """Write everything into the engine.
+        """Write all contact properties into the engine.
 
         Args:
             session: The world, whose scenes share the collision classes.
             contacts: The pairs of surfaces.
-            links: All links with colliders; of most copies nobody ever asks for them.
-            body_ids: Of all bodies of the scene.
-            told: Those of them that were made with their friction.
-            pair_rules: Of the scene; takes the pairs for which no collision bit is left.
+            links: All links with colliders; built on first use, which most copies never need.
+            body_ids: All bodies of the scene.
+            with_friction: Ids of bodies that were created with their friction.
+            pair_rules: Pair rules of the scene, for pairs without a collision bit.
             memo: Values that are the same for all copies of the plan.
-            slip_friction: Whether friction follows slip.
+            slip_friction: True if friction follows slip.
         """
         self._session = session
         self._client_id = session.client_id
@@ -73,35 +74,35 @@ class LinkContacts:
         self._pair_rules = pair_rules
         self._solid = links
         self._body_ids = body_ids
-        found = memo.get(_LINK_KINDS, lambda: _found(contacts, links, told))
+        found = memo.get(_LINK_KINDS, lambda: _found(contacts, links, with_friction))
         self._kind_of_link = found.kinds
         self._kinds = found.distinct
         self._split_pairs = found.split_pairs
         self._classes = session.shared(collision_classes)
-        self.is_plain = found.is_plain
-        """Whether no collision class has to be known, and none to be given back."""
+        self.has_default_bits = found.has_default_bits
+        """True if all links keep PyBullet's own bits, so that no collision class is registered."""
         self.crowded_classes = 0
-        """Filter classes for which no collision bit was left; they are kept apart pair by pair."""
-        if not self.is_plain:
+        """Number of filter classes without a collision bit; pair rules keep their links apart."""
+        if not self.has_default_bits:
             self.crowded_classes = self._classes.add(
                 self, body_ids, self._kinds, self._split_pairs, pair_rules
             )
         self._apply(contacts, found.surfaces)
         if found.surfaces.bounce:
-            self._tell_restitution()
+            self._write_restitution()
         self._overrule()
 
     @cached_property
     def kind_of(self) -> Mapping[EngineLink, LinkKind]:
-        """What each link may meet."""
+        """Collision rule of each link."""
         return {link: kind for (link, _), kind in zip(self._solid, self._kind_of_link, strict=True)}
 
-    def _tell_restitution(self) -> None:
-        """For those who only ever call stepSimulation; the others would be told in time."""
+    def _write_restitution(self) -> None:
+        """Write restitution now, for callers that never call :meth:`before_step`."""
         self.before_step(self._session.settings())
 
     def _overrule(self) -> None:
-        """Forbid pairs that must not meet although a rule about earlier bodies says they do."""
+        """Forbid pairs that must not collide although an old pair rule for their ids allows it."""
         left = self._pair_rules.left
         for link, other in left.of(self.kind_of) if left.are_any else ():
             kind = self.kind_of.get(other) or self._classes.kind_at(other)
@@ -117,7 +118,7 @@ class LinkContacts:
         self._solid = links
         unknown = [None] * len(links)
         self._apply(contacts, _surfaces(links, unknown), self._restitution)
-        self._tell_restitution()
+        self._write_restitution()
         # Cached contacts of resting hulls keep the old numbers otherwise (measured).
         self.renew()
 
@@ -138,7 +139,7 @@ class LinkContacts:
             )  # fmt: skip
 
     def _keep_points(self, link: EngineLink, partner: EngineLink) -> bool:
-        """Whether the engine keeps contact points of two links while they rest."""
+        """Return True if the engine keeps contact points of two links while they rest."""
         kinds, others = self._shapes_of[link], self._shapes_of[partner]
         if {SpherePlan} in (kinds, others):
             return False
@@ -150,29 +151,29 @@ class LinkContacts:
 
     @property
     def slips(self) -> bool:
-        """Whether the friction of some surface follows its slip."""
+        """True if the friction of some surface follows its slip."""
         return self._slip is not None
 
     def before_step(self, settings: EngineSettings) -> None:
-        """Make restitution right for the time step, where that has changed."""
+        """Adapt restitution to the time step if that has changed."""
         self._restitution.adapt(settings.time_step / max(settings.substeps, 1))
 
     def after_step(self, settings: EngineSettings) -> None:
-        """Note which surfaces slide."""
+        """Update which surfaces slide."""
         if self._slip is not None:
             self._slip.after_step(settings.time_step, settings.gravity)
 
     def renew(self) -> None:
-        """Let all pairs be made anew, under the bits that the links have."""
+        """Make all collision pairs of the scene anew, with the present bits."""
         for body_id in self._renewable:
             self._classes.renew(body_id)
 
     @cached_property
     def _renewable(self) -> tuple[int, ...]:
-        """All bodies but those in maximal coordinates, which are fixed: what meets them is renewed.
+        """All bodies but fixed ones in maximal coordinates, whose partners are renewed instead.
 
-        Renewed themselves, they would be others to the engine: it refused to restore any state of
-        before (measured: ``reset`` of a scene with more than 64 fixed colliders).
+        Renewed themselves, they would be others to the engine, which then refuses to restore any
+        earlier state (measured: ``reset`` of a scene with more than 64 fixed colliders).
         """
         bodies = dict.fromkeys(body_id for body_id, _ in self.kind_of)
         return tuple(
@@ -183,16 +184,16 @@ class LinkContacts:
         )
 
     def rewrite(self, links: Iterable[EngineLink]) -> None:
-        """Give links their bits again, of a body that is fixed now or no longer.
+        """Write the bits of links again, of a body that became fixed or movable.
 
-        The engine gave it those of any such body when its mass crossed zero.
+        The engine gave it default bits when its mass crossed zero.
         """
         for link in links:
             if link in self.kind_of:
                 self._classes.write(link, self.kind_of[link])
 
     def settle(self, link: EngineLink) -> None:
-        """Let a fixed link that was made anew meet others as its predecessor did."""
+        """Give the link of a new fixed body the contact properties of its predecessor."""
         self._restitution.settle(link)
         if self._slip is not None:
             self._slip.settle(link)
@@ -209,16 +210,16 @@ class LinkContacts:
         self._session.detect_collisions()
 
     def state(self) -> SlipState:
-        """What ``pybullet.saveState`` leaves out."""
+        """Return the slip friction's state, which ``pybullet.saveState`` leaves out."""
         return _NO_SLIPS if self._slip is None else self._slip.state()
 
     def restore(self, state: SlipState) -> None:
-        """Take back a :meth:`state`."""
+        """Restore a :meth:`state`."""
         if self._slip is not None:
             self._slip.restore(state)
 
     def mask_of(self, body_id: int) -> int:
-        """What the links of a body may meet, as the mask of a ray."""
+        """Return the mask for a ray that hits what the links of a body collide with."""
         mask = 0
         for kind in self._kinds_of_body.get(body_id, ()):
             mask |= self._classes.mask_of(kind)
@@ -232,26 +233,26 @@ class LinkContacts:
         return kinds
 
     def bits_of(self, link: EngineLink) -> tuple[int, int]:
-        """Group and mask that a link with colliders was given."""
+        """Return group and mask of a link with colliders."""
         return self._classes.bits_of(self.kind_of[link])
 
-    def aim(self, landings: Collection[tuple[EngineLink, EngineLink]]) -> None:
-        """Allow for links that begin the coming step at the very surface that they will hit."""
-        self._restitution.aim(landings)
+    def set_pair_restitution(self, landings: Collection[tuple[EngineLink, EngineLink]]) -> None:
+        """Give links that begin the coming step at a surface their full restitution against it."""
+        self._restitution.set_pair_restitution(landings)
 
     def is_untouched(self, link: EngineLink) -> bool:
-        """Whether friction and restitution are those that a link with colliders was given."""
+        """Return True if the engine still has the friction and restitution that we gave a link."""
         return self._restitution.is_untouched(link)
 
     def may_meet(self, one: EngineLink, other: EngineLink) -> bool:
-        """Whether rules and classes let two links collide; other people's links meet all."""
+        """Return True if rules and classes let two links collide; foreign links may always."""
         if self._pair_rules.forbids(one, other):
             return False
         first, second = self.kind_of.get(one), self.kind_of.get(other)
         return first is None or second is None or self._classes.meet(first, second)
 
     def release(self) -> None:
-        """Give the collision bits back."""
+        """Free the collision bits."""
         self._classes.discard(self, self._body_ids, self._kinds, self._split_pairs)
         self._solid, self._kind_of_link, self._kinds = (), [], ()
         for name in ("kind_of", "_kinds_of_body", "_renewable"):
@@ -262,27 +263,27 @@ def solid_links(
     statics: Iterable[tuple[int, StaticPlan]],
     bodies: Iterable[tuple[BodyPlan, list[EngineLink]]],
 ) -> Iterator[SolidLink]:
-    """All links with colliders: static bodies by id, then the collider groups of bodies."""
+    """Yield all links with colliders: static bodies by id, then the collider groups of bodies."""
     for body_id, static in statics:
         yield (body_id, -1), static
     for plan, links in bodies:
-        # A body without colliders has a link all the same.
+        # A body without colliders still has a link.
         yield from zip(links, plan.groups, strict=False)
 
 
 class _Surfaces(NamedTuple):
-    """What is the same for the surfaces of all copies of a scene."""
+    """Facts about the surfaces that are the same for all copies of a scene."""
 
     bounce: bool
-    """Whether any of them does."""
+    """True if any of them has restitution."""
     slip: bool
-    """Whether the friction of any of them follows its slip."""
+    """True if the friction of any of them follows its slip."""
     to_write: list[tuple[int, dict[str, float]]]
-    """Numbers of the links whose surface is not as the engine makes it, and what to change."""
+    """Numbers of the links with other than the engine's defaults, and the values to write."""
 
 
 def _surfaces(links: Sequence[SolidLink], frictions: Sequence[float | None]) -> _Surfaces:
-    """Of links that have some friction now; ``None``: any."""
+    """Collect the facts; ``frictions`` are the links' present ones, ``None`` if unknown."""
     surfaces = [part.surface for _, part in links]
     changes = map(surface_values, surfaces, frictions)
     return _Surfaces(
@@ -293,20 +294,22 @@ def _surfaces(links: Sequence[SolidLink], frictions: Sequence[float | None]) -> 
 
 
 class _Found(NamedTuple):
-    """What is the same for the links of all copies of a scene."""
+    """Facts about the links that are the same for all copies of a scene."""
 
     surfaces: _Surfaces
     kinds: list[LinkKind]
-    """Of each link; equal ones are one object."""
+    """Kind of each link; equal ones are one object."""
     distinct: tuple[LinkKind, ...]
-    """Each of them once."""
+    """The distinct kinds."""
     split_pairs: frozenset[frozenset[SurfaceClass]]
-    """Of the plan."""
-    is_plain: bool
-    """Whether all links are as the engine makes them, so that no class has to be known."""
+    """Pairs of surface classes of the plan that must not collide."""
+    has_default_bits: bool
+    """True if all links keep PyBullet's own bits, so that no collision class is registered."""
 
 
-def _found(contacts: ContactPlan, links: Sequence[SolidLink], told: Container[int]) -> _Found:
+def _found(
+    contacts: ContactPlan, links: Sequence[SolidLink], with_friction: Container[int]
+) -> _Found:
     distinct: dict[LinkKind, LinkKind] = {}
     kinds = []
     for _, part in links:
@@ -314,14 +317,14 @@ def _found(contacts: ContactPlan, links: Sequence[SolidLink], told: Container[in
         kind = LinkKind(surface.contact_class, not surface.key.is_dynamic, surface.only_against)
         kinds.append(distinct.setdefault(kind, kind))
     apart = contacts.split_pairs
-    is_plain = not apart and all(kind.is_plain for kind in distinct)
+    has_default_bits = not apart and all(kind.has_default_bits for kind in distinct)
     frictions = [
-        part.surface.friction if body_id in told else ENGINE_FRICTION
+        part.surface.friction if body_id in with_friction else ENGINE_FRICTION
         for (body_id, _), part in links
     ]
-    return _Found(_surfaces(links, frictions), kinds, tuple(distinct), apart, is_plain)
+    return _Found(_surfaces(links, frictions), kinds, tuple(distinct), apart, has_default_bits)
 
 
 def _shapes(part: ColliderGroup | StaticPlan) -> frozenset[type]:
-    """Of the shapes in a link."""
+    """Return the shape types of a link."""
     return frozenset(type(placed.shape) for placed in part.shapes)

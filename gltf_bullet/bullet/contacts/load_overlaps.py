@@ -1,7 +1,7 @@
-"""Which colliders of a scene are inside each other when it is created, and how deep.
+"""Colliders of a scene that overlap when it is created, and the depth of each overlap.
 
-Bodies are asked pair by pair, with closest-point queries: finding all contacts of the world would
-change how other scenes in it go on.
+They are found pair by pair, with closest-point queries: finding all contacts of the world would
+change how its other scenes evolve.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ BODIES_OVERLAP = IssueKind(
 )
 
 DEEP = 2e-3
-"""[m] from which on an overlap is one: meshes are 0.3 mm thicker than they look."""
+"""Depth [m] from which on an overlap counts: meshes are 0.3 mm thicker than their vertices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadOverlap:
-    """Two links that are inside each other."""
+    """Two links that overlap."""
 
     numbers: tuple[int, int]
-    """Of both among the links that were looked at."""
+    """Numbers of both links in the list that was searched."""
     first: EngineLink
     second: EngineLink
     depth: float
-    """[m]"""
+    """Depth of the overlap [m]."""
     normal: Vec3
-    """From the second to the first, world axes: the shortest way out for the first."""
+    """Unit normal from the second to the first, world axes: the shortest way out for the first."""
 
     def of(self, links: Sequence[SolidLink]) -> LoadOverlap:
-        """The same in another copy of the scene."""
+        """Return the same overlap in another copy of the scene."""
         first, second = self.numbers
         return replace(self, first=links[first][0], second=links[second][0])
 
@@ -55,12 +55,12 @@ def find_overlaps(
     links: Sequence[SolidLink],
     are_apart: Callable[[EngineLink, EngineLink], bool],
 ) -> list[LoadOverlap]:
-    """All pairs that may collide and overlap by more than :data:`DEEP`.
+    """Find all pairs that may collide and overlap by more than :data:`DEEP`.
 
     Args:
         client_id: The world.
-        links: Of one scene.
-        are_apart: Whether a rule keeps two links from colliding.
+        links: Links of one scene.
+        are_apart: Returns True if a rule keeps two links from colliding.
     """
     solid = [
         (number, link, part.surface)
@@ -93,11 +93,11 @@ def find_overlaps(
 def overlap_issues(
     overlaps: Sequence[LoadOverlap], owners: Callable[[], Mapping[EngineLink, int]]
 ) -> tuple[Issue, ...]:
-    """One finding per pair of bodies, at the deepest place.
+    """Return one issue per pair of bodies, for its deepest overlap.
 
     Args:
         overlaps: Pairs of links.
-        owners: Says which glTF node each link belongs to.
+        owners: Returns the glTF node of each link.
     """
     if not overlaps:
         return ()
@@ -113,7 +113,7 @@ def overlap_issues(
 
 
 def _touching(low: FloatArray, high: FloatArray) -> npt.NDArray[np.intp]:
-    """Pairs of boxes that overlap, by sweep and prune, shape [k, 2]."""
+    """Return the pairs of boxes that overlap, by sweep and prune, shape [k, 2]."""
     # Infinite planes reach 1e30 in the engine.
     spread = [float(np.ptp(np.clip(0.5 * (low + high)[:, k], -1e6, 1e6))) for k in range(3)]
     axis = int(np.argmax(spread))

@@ -1,9 +1,9 @@
-"""Pairs of links that must not meet, for what collision masks cannot say.
+"""Rules for pairs of links that must not collide, where collision masks cannot express it.
 
 PyBullet cannot delete a pair rule, rules outlive their bodies, and body ids are used again
-(measured): a rule is therefore turned back on removal, so that a later body of the caller with the
-same id collides as usual. It then says "these collide", which PyBullet heeds before groups and
-masks (measured): where both ids come back as ours, links that must not meet get a rule of their
+(measured): a rule is therefore reversed on removal, so that a later body of the caller with the
+same id collides as usual. It then says "these collide", which takes precedence over groups and
+masks (measured): where both ids come back as ours, links that must not collide get a rule of their
 own.
 """
 
@@ -21,41 +21,41 @@ __all__ = ["LeftRules", "PairRules", "left_rules"]
 
 
 class LeftRules:
-    """Rules of a world that were turned back: they say that links with such ids collide."""
+    """Reversed rules of a world: they say that links with these ids collide."""
 
     def __init__(self) -> None:
         self._partners: dict[EngineLink, set[EngineLink]] = {}
         self.across: dict[int, dict[PairRules, list[tuple[EngineLink, EngineLink]]]] = {}
-        """Pairs of scenes with bodies of others, by these."""
+        """Rules between scenes, by body id of one side and rules of the other."""
 
     def add(self, one: EngineLink, other: EngineLink) -> None:
-        """A rule was turned back."""
+        """Record a rule that was reversed."""
         self._partners.setdefault(one, set()).add(other)
         self._partners.setdefault(other, set()).add(one)
 
     def discard(self, one: EngineLink, other: EngineLink) -> None:
-        """It forbids again."""
+        """Forget a rule that forbids again."""
         self._partners.get(one, set()).discard(other)
         self._partners.get(other, set()).discard(one)
 
     @property
     def are_any(self) -> bool:
-        """Whether there ever was one."""
+        """True if a rule was ever reversed."""
         return bool(self._partners)
 
     def of(self, links: Iterable[EngineLink]) -> list[tuple[EngineLink, EngineLink]]:
-        """Pairs of one of some links and any other."""
+        """Return the recorded pairs of some links with any other."""
         return [(link, other) for link in links for other in sorted(self._partners.get(link, ()))]
 
     def forbid_across(self, rules: PairRules, own: EngineLink, other: EngineLink) -> None:
-        """Forbid what ``rules`` has to forget when the body of ``other`` goes."""
+        """Forbid a pair; ``rules`` allows it again when the body of ``other`` is removed."""
         rules.forbid([(own, other)])
         self.across.setdefault(other[0], {}).setdefault(rules, []).append((own, other))
 
     def part(self, rules: PairRules, body_ids: Collection[int]) -> None:
-        """The bodies of a scene go, and its ``rules`` with them.
+        """Remove ``rules`` and the rules of others against the bodies of a removed scene.
 
-        Whoever gets the ids has nothing to do with the rules of others against them.
+        A later body with one of these ids has nothing to do with them.
         """
         for body_id in body_ids:
             for others, pairs in self.across.pop(body_id, {}).items():
@@ -67,7 +67,7 @@ class LeftRules:
 
 
 def left_rules(_session: EngineSession) -> LeftRules:
-    """Those of a world; to be asked for by ``session.shared``."""
+    """Create the record of a world; for ``session.shared``."""
     return LeftRules()
 
 
@@ -77,12 +77,12 @@ class PairRules:
     def __init__(self, session: EngineSession) -> None:
         self._client_id = session.client_id
         self.left = session.shared(left_rules)
-        """Of the world."""
+        """Reversed rules of the world."""
         self._forbidden: set[tuple[EngineLink, EngineLink]] = set()
         self._trusted: tuple[Iterable[tuple[EngineLink, EngineLink]], ...] = ()
 
     def trust(self, *pairs: Iterable[tuple[EngineLink, EngineLink]]) -> None:
-        """The engine keeps these pairs from colliding by itself, as long as the bodies exist.
+        """Accept pairs that the engine keeps from colliding by itself, as long as the bodies exist.
 
         A rule costs a search through the world's pairs (80 us each beside some 20 robots).
         """
@@ -90,7 +90,7 @@ class PairRules:
 
     @cached_property
     def _apart(self) -> frozenset[tuple[EngineLink, EngineLink]]:
-        """Pairs that the engine keeps from colliding by itself: of a copy, nobody may ask."""
+        """Pairs that the engine keeps from colliding by itself; built on first use."""
         return frozenset((min(pair), max(pair)) for pair in chain.from_iterable(self._trusted))
 
     def forbid(self, pairs: Iterable[tuple[EngineLink, EngineLink]]) -> None:
@@ -105,7 +105,7 @@ class PairRules:
                 self._write(pair, enable=False)
 
     def allow(self, pairs: Iterable[tuple[EngineLink, EngineLink]]) -> None:
-        """Take rules back."""
+        """Remove rules for pairs of links."""
         for first, second in pairs:
             pair = (first, second) if first <= second else (second, first)
             if pair in self._forbidden:
@@ -113,15 +113,15 @@ class PairRules:
                 self._write(pair, enable=True)
 
     def forbids(self, one: EngineLink, other: EngineLink) -> bool:
-        """Whether two links may not meet."""
+        """Return True if two links may not collide."""
         pair = (min(one, other), max(one, other))
         return pair in self._forbidden or pair in self._apart
 
     def release(self, body_ids: Collection[int]) -> None:
-        """Take all rules back: the ids of the scene's bodies are given out again.
+        """Remove all rules, because the ids of the scene's bodies are used again.
 
-        Called when the bodies are gone it looks for none of their pairs (measured: 0.6 us a rule
-        instead of 11 to 40 in a world of 300 scenes).
+        Called after the removal of the bodies it searches for none of their pairs (measured: 0.6 us
+        a rule instead of 11 to 40 in a world of 300 scenes).
         """
         if self._forbidden and pybullet.isConnected(self._client_id):
             self.allow(tuple(self._forbidden))

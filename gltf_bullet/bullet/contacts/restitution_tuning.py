@@ -1,13 +1,12 @@
-"""Friction, restitution and stiffness of links, made right for the engine's time step.
+"""Friction, restitution and stiffness of links, corrected for the engine's time step.
 
 Stock Bullet bounces wrongly: a contact made while still apart gives ``e v - gap / dt``, a
 penetrating one adds ``ERP * depth / dt`` (measured: e = 1 gives 0.77 at 240 Hz and 0 at 1000 Hz).
-The recipe here is per body, so that no setting of the world changes: contacts of bouncing surfaces
-begin at the true surface, fixed ones push out slowly, and the factors allow for what is left.
-
-Surfaces that bounce against nobody stay as the engine makes them: pushed out slowly, a heavy body
-sinks into what it rests on (measured: 100 kg on a box of 1 kg 117 mm instead of 66 at 60 Hz). Only
-triangle meshes push out faster.
+The correction is per body, so that no setting of the world changes: contacts of bouncing surfaces
+begin at the true surface, fixed ones have a small ERP, and restitution factors correct the rest.
+Surfaces that never bounce keep the engine's values: with a small ERP, a heavy body sinks into its
+support (measured: 100 kg on a box of 1 kg 117 mm instead of 66 at 60 Hz). Only triangle meshes have
+a larger ERP.
 """
 
 from __future__ import annotations
@@ -32,40 +31,42 @@ __all__ = ["MULTIBODY", "RestitutionTuning", "pushing_out", "surface_values"]
 _FIXED_EXCESS, _PUSHED_EXCESS = 0.02, 0.04
 """Restitution that recovery from penetration adds against fixed and pushed partners (measured)."""
 _EXCESS_PER_SECOND = 1.96
-"""... and per second of time step and restitution: what gravity adds to the fall within the step
-that lands (measured at 30 to 1000 Hz)."""
+"""Restitution added per second of time step and per restitution: gravity adds to the speed of the
+fall within the step of the impact (measured at 30 to 1000 Hz).
+"""
 
 _BOUNCING_ERP = 0.04
 """Error reduction per step of fixed surfaces that things bounce on (measured)."""
 _TRIANGLE_ERP, _MOST_ERP = 7.0, 0.9
-"""Of fixed triangle meshes that nothing bounces on, per root of the time step, and its bound. A
-mesh gives a body one contact point per step, so it sinks between them, and what has sunk is held by
-the edges inside of flat floors (measured, of 80 random slides of boxes, plates and hulls at 3 to 9
-m/s on a flat grid off by more than 3 %: at 60 Hz 40 with 0.3, 22 with 0.7, 12 with 0.9; at 120 Hz
-31, 1, 2; at 240 Hz 1, 0, 0; bare PyBullet 79)."""
+"""ERP of fixed triangle meshes that nothing bounces on, per root of the time step, and its bound. A
+mesh gives a body one contact point per step, so it sinks between them, and a body that has sunk is
+stopped by the edges inside of flat floors (measured, of 80 random slides of boxes, plates and hulls
+at 3 to 9 m/s on a flat grid off by more than 3 %: at 60 Hz 40 with 0.3, 22 with 0.7, 12 with 0.9;
+at 120 Hz 31, 1, 2; at 240 Hz 1, 0, 0; bare PyBullet 79).
+"""
 MULTIBODY = 2
-"""The kind that ``getDynamicsInfo`` says of bodies in joint coordinates."""
+"""Body type of multibodies in ``getDynamicsInfo``."""
 
 
 def pushing_out(time_step: float) -> float:
-    """The share of a depth in a triangle mesh that a step [s] pushes out."""
+    """Return the ERP of triangle meshes for a time step [s]."""
     return min(_MOST_ERP, _TRIANGLE_ERP * math.sqrt(time_step))
 
 
 def surface_values(surface: SurfacePlan, friction: float | None) -> dict[str, float]:
-    """What to change for a surface of a link that has some ``friction``; ``None``: any."""
+    """Return the values to write for a surface; ``friction``: the link's present one, if known."""
     values = {}
     if surface.friction != friction:
         values["lateralFriction"] = surface.friction
     if (surface.bounces or surface.on_triangles) and surface.key.is_dynamic:
-        # Must be set before the link first meets anything (measured). Over triangles, contacts made
-        # while apart are held by edges that the body only passes.
+        # Must be set before the link first has a contact (measured). Over triangles, edges that the
+        # body only passes would stop it by contacts that are made while apart.
         values["contactProcessingThreshold"] = 0.0
     return values
 
 
 def _restitution(part: ColliderGroup | StaticPlan) -> float:
-    """What its material says."""
+    """Return the authored restitution of a link's material."""
     return part.surface.key.material.restitution
 
 
@@ -80,26 +81,26 @@ class RestitutionTuning:
         to_write: Sequence[tuple[int, dict[str, float]]],
         former: RestitutionTuning | None = None,
     ) -> None:
-        """Give links their friction, and bouncing ones what must be set before they meet anything.
+        """Write friction, and for bouncing links what must be set before their first contact.
 
         Args:
             client_id: The world.
             contacts: The pairs of surfaces.
-            links: All links of the scene with what is in them.
-            to_write: Numbers of those with :func:`surface_values`, and these.
-            former: How the same links were tuned before their materials changed.
+            links: All links of the scene with their colliders.
+            to_write: Numbers of the links with :func:`surface_values`, and these.
+            former: Tuning of the same links before their materials changed.
         """
         self._client_id = client_id
         self.tuned: set[EngineLink] = set() if former is None else former.tuned
         """Fixed links whose error reduction is not, or once was not, the engine's own."""
         self._contacts = contacts
         self.links = links
-        """With what is in them."""
+        """All links of the scene with their colliders."""
         self._restitution_of: dict[EngineLink, float] = {}
-        self.told: dict[EngineLink, float] = {} if former is None else former.told
-        """Restitution that the engine was given; another one is the user's."""
+        self.written: dict[EngineLink, float] = {} if former is None else former.written
+        """Restitution that we wrote for each link; another value in the engine is the user's."""
         self._renewed: set[EngineLink] = set()
-        """Links whose material says another one since: that counts, not the user's."""
+        """Links whose material's restitution has changed since: it replaces also a user's value."""
         if former is not None:
             known = dict(former.links)
             self._renewed = {
@@ -107,15 +108,15 @@ class RestitutionTuning:
                 for link, part in links
                 if link in known and _restitution(known[link]) != _restitution(part)
             }
-        self.aimed: set[EngineLink] = set() if former is None else former.aimed
-        """Links that have all of their restitution for the coming step; see :meth:`aim`."""
+        self.pair_specific: set[EngineLink] = set() if former is None else former.pair_specific
+        """Links with full restitution in the coming step: see :meth:`set_pair_restitution`."""
         self._time_step = 0.0
         for k, values in to_write:
             body_id, link_index = links[k][0]
             pybullet.changeDynamics(body_id, link_index, **values, physicsClientId=client_id)
 
     def adapt(self, time_step: float) -> None:
-        """Make restitution right for a time step [s]; nothing happens while it stays the same."""
+        """Write restitution for a time step [s]; does nothing while that stays the same."""
         if time_step == self._time_step:
             return
         self._time_step = time_step
@@ -133,29 +134,30 @@ class RestitutionTuning:
             self._restitution_of[body_id, link_index] = factor
             self._write((body_id, link_index), part)
 
-    def aim(self, landings: Collection[tuple[EngineLink, EngineLink]]) -> None:
-        """Give links all of their restitution against a partner; others get back what they had.
+    def set_pair_restitution(self, landings: Collection[tuple[EngineLink, EngineLink]]) -> None:
+        """Give links their full restitution against one partner; reset those of the last call.
 
-        What other contacts get less of, for the depth in which they are found, lacks where a body
-        begins at the surface (measured, a restitution of 1 at 60 and 240 Hz: 0.947 and 0.971).
+        Other contacts have less, which allows for the depth in which they are found; that is too
+        little for a body that begins at the surface (measured, e = 1 at 60 and 240 Hz: 0.947 and
+        0.971).
 
         Args:
-            landings: Links that begin the coming step there, and what they are about to hit.
+            landings: Links that begin the coming step at a surface, each with its obstacle.
         """
-        aimed: dict[EngineLink, float] = {}
+        specific: dict[EngineLink, float] = {}
         for link, other in landings:
             if link in self._restitution_of and other in self._restitution_of:
                 partner = self._restitution_of[other]
-                if other not in aimed and partner > 0.0:
-                    aimed[link] = self._target(link, other) / partner
-        for link in self.aimed - set(aimed):
-            self._tell(link, self._restitution_of[link])
-        for link, restitution in aimed.items():
-            self._tell(link, restitution)
-        self.aimed = set(aimed)
+                if other not in specific and partner > 0.0:
+                    specific[link] = self._target(link, other) / partner
+        for link in self.pair_specific - set(specific):
+            self._write_restitution(link, self._restitution_of[link])
+        for link, restitution in specific.items():
+            self._write_restitution(link, restitution)
+        self.pair_specific = set(specific)
 
     def _target(self, link: EngineLink, other: EngineLink) -> float:
-        """The restitution that two links should show."""
+        """Return the restitution that two links should have together."""
         rows = [self._contacts.index_of[self._surfaces[one].key] for one in (link, other)]
         return float(self._contacts.targets.restitution[rows[0], rows[1]])
 
@@ -163,16 +165,16 @@ class RestitutionTuning:
     def _surfaces(self) -> dict[EngineLink, SurfacePlan]:
         return {link: part.surface for link, part in self.links}
 
-    def _tell(self, link: EngineLink, restitution: float) -> None:
-        """Give a moving link another restitution, unless somebody else did."""
+    def _write_restitution(self, link: EngineLink, restitution: float) -> None:
+        """Write the restitution of a moving link, unless the user has changed it."""
         info = pybullet.getDynamicsInfo(*link, physicsClientId=self._client_id)
-        if info[5] == self.told.get(link, 0.0) != restitution:
-            self.told[link] = restitution
+        if info[5] == self.written.get(link, 0.0) != restitution:
+            self.written[link] = restitution
             pybullet.changeDynamics(*link, restitution=restitution, physicsClientId=self._client_id)
 
     def settle(self, link: EngineLink) -> None:
-        """Give a fixed link that was made anew what its predecessor had."""
-        self.told.pop(link, None)
+        """Write the contact properties of a new fixed link as its predecessor had them."""
+        self.written.pop(link, None)
         part = next(part for other, part in self.links if other == link)
         pybullet.changeDynamics(
             *link, lateralFriction=part.surface.friction, physicsClientId=self._client_id
@@ -181,27 +183,28 @@ class RestitutionTuning:
             self._write(link, part)
 
     def is_untouched(self, link: EngineLink) -> bool:
-        """Whether the engine has what it was given; friction that follows slip is not looked at."""
+        """Return True if the engine has our values; friction that follows slip is not compared."""
         surface = next(part.surface for other, part in self.links if other == link)
         info = pybullet.getDynamicsInfo(*link, physicsClientId=self._client_id)
         if not surface.slips and info[1] != surface.friction:
             return False
-        return bool(info[10] != MULTIBODY or info[5] == self.told.get(link, 0.0))
+        return bool(info[10] != MULTIBODY or info[5] == self.written.get(link, 0.0))
 
     def _write(self, link: EngineLink, part: ColliderGroup | StaticPlan) -> None:
-        """Restitution, and the error reduction where it is not the engine's own."""
+        """Write restitution, and the error reduction if it is not the engine's own."""
         softness = {}
         erp = self._error_reduction(part)
         if erp != ENGINE_ERP or link in self.tuned:
             self.tuned.add(link)
             softness = fixed_softness(erp, self._time_step)
-        known = self.told.get(link, 0.0)
+        known = self.written.get(link, 0.0)
         info = pybullet.getDynamicsInfo(*link, physicsClientId=self._client_id)
-        # Of others, many fixed colliders among them, the engine tells what memory holds (measured).
-        is_told = info[10] == MULTIBODY
-        if link in self._renewed or not is_told or info[5] == known:
+        # For other kinds, many fixed colliders among them, PyBullet returns uninitialised memory
+        # (measured).
+        is_readable = info[10] == MULTIBODY
+        if link in self._renewed or not is_readable or info[5] == known:
             self._renewed.discard(link)
-            self.told[link] = softness["restitution"] = self._restitution_of[link]
+            self.written[link] = softness["restitution"] = self._restitution_of[link]
         if softness:
             pybullet.changeDynamics(*link, physicsClientId=self._client_id, **softness)
 
@@ -216,10 +219,10 @@ class RestitutionTuning:
         return ENGINE_ERP
 
     def _engine_restitution(self, restitution: FloatArray, time_step: float) -> FloatArray:
-        """What Bullet must be told per pair for this to come out, shape [count, count]."""
+        """Return the engine restitution per pair that results in a wanted one, [count, count]."""
         pushed = np.array([key.is_dynamic for key in self._contacts.keys], dtype=bool)
         both = pushed[:, None] & pushed[None, :]
         excess = np.where(both, _PUSHED_EXCESS, _FIXED_EXCESS)
         excess = excess + _EXCESS_PER_SECOND * time_step * restitution
-        told: FloatArray = np.maximum(restitution - excess, 0.0)
-        return told
+        written: FloatArray = np.maximum(restitution - excess, 0.0)
+        return written

@@ -1,7 +1,7 @@
-"""Static against dynamic friction on an engine with one Coulomb coefficient.
+"""Static and dynamic friction on an engine with one Coulomb coefficient.
 
 KHR_physics_rigid_bodies, "Physics Materials": the coefficient follows the relative velocity of the
-surfaces. Only bodies are looked at whose two coefficients differ towards some partner (measured, of
+surfaces. Only bodies whose two coefficients differ towards some partner are processed (measured, of
 300 boxes that lie on a floor: 17 us per body and step).
 """
 
@@ -24,36 +24,37 @@ from gltf_bullet.transforms import FloatArray, Vec3
 __all__ = ["SlipFriction", "SlipState"]
 
 _SLOWEST_SLIP = 0.05
-"""[m/s] below which surfaces count as at rest towards each other."""
+"""Slip speed [m/s] below which surfaces count as at rest towards each other."""
 _GRAVITY_STEPS = 1.5
-"""... or what gravity gives in so many steps, whichever is more: a body at rest creeps."""
+"""Number of steps of gravity whose speed is the threshold if larger: a body at rest creeps."""
 _HOLD = 0.02
-"""[s] that a slip must last before static friction lets go; impacts are shorter."""
+"""Time [s] that a slip must last before the dynamic coefficient applies; impacts are shorter."""
 _CERTAIN = 4.0
-"""A slip so many times above the threshold lets go at once: thrown bodies never stick."""
+"""Multiple of the threshold above which it applies at once: thrown bodies never stick."""
 
 _SETTLING = 0.06
-"""[s] in which what starts at rest finds its place: triangle meshes push a box up by 1 mm, one
-corner after the other, so that it hardly touches them for half of this time (measured)."""
+"""Time [s] that a body at rest has to settle at first: triangle meshes push a box up by 1 mm, one
+corner after the other, so that it hardly touches them for half of this time (measured).
+"""
 
 
 _FEW = 4
-"""Bodies whose contacts are asked for one by one."""
+"""Largest number of bodies whose contacts are read one by one."""
 
 
 class _Touch(NamedTuple):
-    """A contact that pushes, from the side of a body."""
+    """A contact with a normal force, as seen by one body."""
 
     link: int
     partner: EngineLink
     slip: float
-    """Speed of the surfaces along each other [m/s]."""
+    """Relative speed of the surfaces along each other [m/s]."""
 
 
 class SlipState(NamedTuple):
-    """What ``pybullet.saveState`` leaves out. Treat as opaque.
+    """State that ``pybullet.saveState`` leaves out. Treat as opaque.
 
-    Links and bodies by their place in the scene: their ids are others where they were made anew.
+    Keys are places in the scene: the ids of a rebuilt scene's bodies differ.
     """
 
     gain: dict[int, float]
@@ -63,7 +64,7 @@ class SlipState(NamedTuple):
 
 
 class SlipFriction:
-    """Switches the friction of sliding and resting bodies of one scene."""
+    """Switches between static and dynamic friction for the bodies of one scene."""
 
     def __init__(
         self,
@@ -80,9 +81,9 @@ class SlipFriction:
             client_id: The world.
             contacts: The pairs of surfaces.
             links: All links of the scene; the friction of some follows their slip.
-            kind_of: What each of them may meet.
-            classes: Of the world.
-            keeps_points: Whether the engine keeps contact points of two links while they rest.
+            kind_of: Collision rule of each link.
+            classes: Collision classes of the world.
+            keeps_points: Returns True if the engine keeps contact points of two links at rest.
         """
         self._keeps_points = keeps_points
         self._client_id = client_id
@@ -94,17 +95,17 @@ class SlipFriction:
             self._links_of.setdefault(link[0], []).append(link)
         self._gain: dict[EngineLink, float] = dict.fromkeys(self._surface_of, 1.0)
         self._slid: dict[int, float] = dict.fromkeys(self._links_of, 0.0)
-        """[s] for which a body has slid; negative: for which it may still settle."""
+        """Time for which a body has slid [s]; negative: time left to settle."""
         self._touched: dict[int, float] = dict.fromkeys(self._links_of, math.inf)
-        """[s] for which a body has touched something; negative: for which it has not."""
+        """Time for which a body has had contacts [s]; negative: for which it has had none."""
         self._stale: set[EngineLink] = set()
-        """Links some of whose kept contact points have an earlier coefficient."""
+        """Links with kept contact points that still have an earlier coefficient."""
         row = contacts.index_of
         self._row_of = {link: row[part.surface.key] for link, part in links}
         self._at_rest = _rest_gains(contacts)
         counts = Counter(body_id for body_id, _ in kind_of)
         self._single = {body_id for body_id, count in counts.items() if count == 1}
-        """Bodies that collide with one link."""
+        """Bodies with colliders on one link only."""
         for link in self._surface_of:
             if self._rests(link):
                 self._slid[link[0]] = -_SETTLING
@@ -112,19 +113,19 @@ class SlipFriction:
         self._stale.clear()
 
     def _rests(self, link: EngineLink) -> bool:
-        """Whether a link does not move now: what it lies on holds it from the first step on."""
+        """Return True if a link does not move now: it begins with its static coefficient."""
         _, _, linear, angular = link_state(self._client_id, *link)
         return max(math.hypot(*linear), math.hypot(*angular)) < _SLOWEST_SLIP
 
     def after_step(self, time_step: float, gravity: Vec3) -> None:
         """Choose the coefficient of each body for the next step.
 
-        After the step and not before the next one: contact points that ``restoreState`` brings
-        back lack what the step has found (measured).
+        It is chosen after the step and not before the next one: contact points that
+        ``restoreState`` brings back lack the values of the solve (measured).
 
         Args:
-            time_step: [s]
-            gravity: Of the world [m/s^2].
+            time_step: Length of the step [s].
+            gravity: Gravity of the world [m/s^2].
         """
         threshold = max(_SLOWEST_SLIP, _GRAVITY_STEPS * math.hypot(*gravity) * time_step)
         touches = self._touches()
@@ -132,10 +133,10 @@ class SlipFriction:
             self._switch(body_id, touches.get(body_id, ()), threshold, time_step)
 
     def _touches(self) -> dict[int, list[_Touch]]:
-        """The contacts that push one of the bodies, by body and from its side."""
+        """Return the contacts with a normal force on the bodies, by body and from its side."""
         states: dict[EngineLink, LinkState] = {}
         found: dict[int, list[_Touch]] = {}
-        # For a single one the engine looks through all contacts as well.
+        # For a single body the engine searches all contacts as well.
         is_many = len(self._links_of) > _FEW
         for asked in ({},) if is_many else [{"bodyA": body} for body in self._links_of]:
             points = pybullet.getContactPoints(**asked, physicsClientId=self._client_id)
@@ -156,7 +157,7 @@ class SlipFriction:
         return found
 
     def state(self) -> SlipState:
-        """What ``pybullet.saveState`` leaves out."""
+        """Return the state, which ``pybullet.saveState`` leaves out."""
         place, body_at = self._place_of, self._body_at
         return SlipState(
             {place[link]: gain for link, gain in self._gain.items()},
@@ -166,9 +167,9 @@ class SlipFriction:
         )
 
     def restore(self, state: SlipState) -> None:
-        """Take back a :meth:`state`; contacts are the engine's own snapshot's business.
+        """Restore a :meth:`state`; contacts belong to the engine's own snapshot.
 
-        What it does not know, since materials were others then, stays as it is.
+        Links without a saved value, since their materials were others then, stay as they are.
         """
         for k, body in self._body_at.items():
             self._slid[body] = state.slid.get(k, self._slid[body])
@@ -219,7 +220,7 @@ class SlipFriction:
             self._renew(link, partners)
 
     def _fly(self, body_id: int) -> None:
-        """What is in the air lands sliding."""
+        """Give a body in the air its dynamic coefficient: it lands sliding."""
         for link in self._links_of[body_id]:
             self._set(link, 1.0)
             self._stale.discard(link)
@@ -227,7 +228,7 @@ class SlipFriction:
     def _renew(self, link: EngineLink, partners: list[EngineLink]) -> None:
         """Give kept contact points the coefficient of their link.
 
-        The engine combines coefficients when it finds a point, and finds those of most shapes one
+        The engine combines coefficients when it makes a point, and makes those of most shapes one
         by one. Pairs are made anew only then, since ``restoreState`` does not find them again, and
         never during a landing: a box without its other corners tips over (measured).
         """
@@ -258,7 +259,7 @@ class SlipFriction:
         return math.hypot(x - away * a, y - away * b, z - away * c)
 
     def settle(self, link: EngineLink) -> None:
-        """Give a link that was made anew the coefficient that its predecessor had."""
+        """Give a new link the coefficient of its predecessor."""
         gain = self._gain.get(link, 1.0)
         if gain != 1.0:
             self._gain[link] = 1.0
@@ -277,10 +278,10 @@ class SlipFriction:
 
 
 def _rest_gains(contacts: ContactPlan) -> FloatArray:
-    """Friction at rest over sliding friction per pair, shape [count, count].
+    """Return friction at rest over sliding friction per pair, shape [count, count].
 
-    Two pushed bodies both switch: each takes the root. What slides without friction keeps none at
-    rest: no multiple of it gives any.
+    If both bodies move, both switch, each by the square root. A pair without sliding friction has
+    none at rest either: no multiple of zero gives any.
     """
     sliding = contacts.targets.friction
     ratio = np.divide(

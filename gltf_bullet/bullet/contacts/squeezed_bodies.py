@@ -1,10 +1,10 @@
-"""Free bodies that a kinematic body presses against what gives way as little.
+"""Free bodies that a kinematic body presses against a surface that yields as little.
 
-No force is too large for a kinematic body: what it presses into a corner goes deeper into the wall
+The force of a kinematic body has no bound: what it presses into a corner goes deeper into the wall
 with every step, and once the body's centre is behind a thin surface that surface pushes it out on
 the wrong side (measured: a screw that turns in a tower of triangles, balls of 9 mm radius: one to
-seven of ten fell through the floor, at 60 to 960 Hz). So before it comes to that the two are
-no longer let meet, until they are out of each other, and the finding names both.
+six of ten fell through the floor, at 60 to 960 Hz). So before that happens the two no longer
+collide until they are apart, and the issue names both.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
 
-__all__ = ["SQUEEZED", "LetGo", "SqueezedBodies"]
+__all__ = ["SQUEEZED", "PassingPairs", "SqueezedBodies"]
 
 SQUEEZED = IssueKind(
     "SQUEEZED",
@@ -32,27 +32,28 @@ SQUEEZED = IssueKind(
 
 _DEEP = 1.0 / 3.0
 """Share of half a body's thickness that it may be pressed into something: once its centre is behind
-a surface it is too late."""
+a surface it is too late.
+"""
 _OPPOSED = -0.3
-"""Cosine between the normals of two contacts below which what they push is between them."""
+"""Cosine between two contact normals below which the body is squeezed between both."""
 
-LetGo: TypeAlias = "tuple[tuple[EngineLink, EngineLink], ...]"
-"""Pairs of links that do not meet for now; bodies by their place among those of the scene."""
+PassingPairs: TypeAlias = "tuple[tuple[EngineLink, EngineLink], ...]"
+"""Pairs of links that do not collide for now; bodies by their place in the scene."""
 
 
 class SqueezedBodies:
-    """Watches the free bodies of one scene."""
+    """Finds squeezed bodies among the free bodies of one scene."""
 
     def __init__(
         self, client_id: int, table: FreeTable, body_ids: Sequence[int], pair_rules: PairRules
     ) -> None:
-        """Know the free bodies.
+        """Prepare for the free bodies.
 
         Args:
             client_id: The world.
             table: Their sizes and masses.
-            body_ids: Of the engine, in its order.
-            pair_rules: Of the scene.
+            body_ids: Their body ids, in the order of the table.
+            pair_rules: Pair rules of the scene.
         """
         self._client_id = client_id
         self._rules = pair_rules
@@ -60,20 +61,20 @@ class SqueezedBodies:
         self._number_of = {
             body: k for k, body in enumerate(body_ids) if math.isfinite(table.half_thickness[k])
         }
-        self._through: list[tuple[EngineLink, EngineLink]] = []
-        self._named: set[tuple[int, int]] = set()
+        self._passing: list[tuple[EngineLink, EngineLink]] = []
+        self._reported: set[tuple[int, int]] = set()
         self.issues: tuple[Issue, ...] = ()
-        """Each pair of bodies once."""
+        """Issues found so far, one per pair of bodies."""
 
     def after_step(self, movers: Mapping[int, int], time_step: float) -> None:
-        """Let those go that the last step has squeezed, and let those meet that are apart again.
+        """Let bodies pass that the last step has squeezed; let pairs collide that are apart again.
 
         Args:
-            movers: Nodes of kinematic bodies and colliders, by the engine's id.
-            time_step: [s] of the engine step that was made.
+            movers: Nodes of kinematic bodies and colliders, by body id.
+            time_step: Length of the engine step that was made [s].
         """
-        if self._through:
-            self._let_meet()
+        if self._passing:
+            self._allow_separated()
         for mover, node in movers.items():
             points = pybullet.getContactPoints(mover, physicsClientId=self._client_id)
             for _, _, other, on_mover, on_other, _, _, normal, distance, force, *_ in points or ():
@@ -81,22 +82,22 @@ class SqueezedBodies:
                 if number is None or other in movers:
                     continue
                 most = _DEEP * self.table.half_thickness[number]
-                # Only what would throw the body that far within a step can press it so deep.
+                # Only a force that moves the body that far within a step can press it so deep.
                 if max(-distance, force * time_step**2 / self.table.masses[number]) < most:
                     continue
                 pair = (mover, on_mover), (other, on_other)
-                if pair in self._through:
+                if pair in self._passing:
                     continue
                 # The normal points at the mover, which pushes the other way.
                 push = (-normal[0], -normal[1], -normal[2])
                 behind = self._behind(other, mover, push)
                 if behind is not None and (depth := max(-distance, behind)) >= most:
-                    self._through.append(pair)
+                    self._passing.append(pair)
                     self._rules.forbid([pair])
-                    self._name(number, node, depth)
+                    self._report(number, node, depth)
 
     def _behind(self, body: int, mover: int, push: Sequence[float]) -> float | None:
-        """Measure how deep a body is in what holds it against a push [m]; ``None`` without."""
+        """Return the depth of a body in what supports it against a push [m]; ``None`` without."""
         points = pybullet.getContactPoints(body, physicsClientId=self._client_id)
         return max(
             (
@@ -107,40 +108,40 @@ class SqueezedBodies:
             default=None,
         )
 
-    def _let_meet(self) -> None:
+    def _allow_separated(self) -> None:
         apart = [
             (one, other)
-            for one, other in self._through
+            for one, other in self._passing
             if not pybullet.getClosestPoints(
                 one[0], other[0], 0.0, one[1], other[1], physicsClientId=self._client_id
             )
         ]
         if apart:
-            self._through = [pair for pair in self._through if pair not in apart]
+            self._passing = [pair for pair in self._passing if pair not in apart]
             self._rules.allow(apart)
 
-    def _name(self, number: int, other: int, depth: float) -> None:
+    def _report(self, number: int, other: int, depth: float) -> None:
         node = int(self.table.nodes[number])
-        if (node, other) in self._named:
+        if (node, other) in self._reported:
             return
-        self._named.add((node, other))
+        self._reported.add((node, other))
         found = Diagnostics()
         found.report(SQUEEZED, ROOT / "nodes" / node, other=other, depth=depth)
         self.issues += found.issues
 
-    def state(self, body_ids: Sequence[int]) -> LetGo:
-        """Return what ``pybullet.saveState`` leaves out; ``body_ids``: all bodies of the scene."""
+    def state(self, body_ids: Sequence[int]) -> PassingPairs:
+        """Return the passing pairs, which ``saveState`` omits; ``body_ids``: the scene's."""
         place = {body: k for k, body in enumerate(body_ids)}
         return tuple(
             ((place[mover], link), (place[other], part))
-            for (mover, link), (other, part) in self._through
+            for (mover, link), (other, part) in self._passing
         )
 
-    def restore(self, state: LetGo, body_ids: Sequence[int]) -> None:
-        """Take back a :meth:`state`."""
-        self._rules.allow(self._through)
-        self._through = [
+    def restore(self, state: PassingPairs, body_ids: Sequence[int]) -> None:
+        """Restore a :meth:`state`."""
+        self._rules.allow(self._passing)
+        self._passing = [
             ((body_ids[mover], link), (body_ids[other], part))
             for (mover, link), (other, part) in state
         ]
-        self._rules.forbid(self._through)
+        self._rules.forbid(self._passing)

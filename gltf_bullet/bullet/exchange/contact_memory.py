@@ -1,4 +1,4 @@
-"""What kernels remember of who touches whom, so that Python need not find it out in each step."""
+"""Memory of the kernels about contacts, reused while the same links touch each other."""
 
 from __future__ import annotations
 
@@ -16,42 +16,49 @@ from gltf_bullet.solver.island_layout import FREE
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = [
-    "NO_CONTACTS", "FoundContacts", "TouchMemory", "TouchPattern", "between_links", "contacts_of",
-    "remember", "renamed", "who_touches",
+    "NO_CONTACTS",
+    "FoundContacts",
+    "TouchMemory",
+    "TouchPattern",
+    "between_links",
+    "contact_pattern",
+    "contacts_of",
+    "make_memory",
+    "with_body_ids",
 ]  # fmt: skip
 
 TouchMemory = tuple[IntArray, FloatArray]
-"""As of ``solver.engine.touching``."""
+"""Integers and floats with the layout of ``solver.engine.touching``."""
 
 TouchPattern = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
-"""Body and link of all that touch, one after the other; which of these touch each other."""
+"""Body and link of all links with contacts, flattened; and the pairs of these with contacts."""
 
 NO_CONTACTS: TouchMemory = (np.zeros(0, dtype=np.int64), np.zeros(0))
-"""Nothing remembered."""
+"""Empty memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundContacts:
-    """What Python has found out about the contacts of a step."""
+    """Contacts of a step as Python has found them, for the kernels."""
 
     rows: FloatArray
-    """Of the world, ROW_SIZE numbers each."""
+    """Contacts of the world, ROW_SIZE numbers each."""
     links: Sequence[tuple[int, int]]
-    """Body and link."""
+    """Body and link of each link with contacts."""
     states: Sequence[int]
-    """Of each link."""
+    """State of each link."""
     numbers: Sequence[int]
-    """Three of each link."""
+    """Three numbers per link."""
     free: Sequence[tuple[int, int, float]]
-    """Body id of each free body, whether it moves, and its share of gravity."""
+    """Body id of each free body, 1 if it moves, and its gravity factor."""
     values: Sequence[float]
-    """FREE.size numbers of each free body."""
+    """FREE.size numbers per free body."""
     starts: Collection[int]
-    """Bodies whose contacts are the solve's business, also those that touch nothing yet."""
+    """Bodies whose contacts the solve includes, also those without any yet."""
 
 
-def remember(found: FoundContacts, room: int) -> TouchMemory:
-    """For as long as the same links touch each other; ``room``: for how many contacts."""
+def make_memory(found: FoundContacts, room: int) -> TouchMemory:
+    """Make the memory, valid while the same links touch; ``room``: largest number of contacts."""
     bodies = np.array(found.links, dtype=np.int64).reshape(-1, 2)[:, 0]
     states = np.array(found.states, dtype=np.int64)
     starts = np.array(sorted(found.starts), dtype=np.int64)
@@ -59,7 +66,7 @@ def remember(found: FoundContacts, room: int) -> TouchMemory:
     active = np.zeros(last + 1, dtype=np.int64)
     passing = bodies[states == PASSES_ON]
     active[passing[passing >= 0]] = 1
-    # Who touches nothing yet, too: a machine that landed while another one stood was not seen.
+    # Also bodies without contacts yet: a landing machine was missed while another one stood.
     active[starts] = 1
     table = found.rows.reshape(-1, ROW_SIZE)
     ends = table[:, :2].astype(np.int64)
@@ -93,12 +100,12 @@ def remember(found: FoundContacts, room: int) -> TouchMemory:
 
 
 def _pattern_of(marks: IntArray, count: int, links: int) -> TouchPattern:
-    """Make the key by which links that touch in the same way are known again.
+    """Make the key that identifies a set of links with the same contacts between them.
 
     Args:
         marks: As :data:`SORT` leaves them.
-        count: How many contacts there are.
-        links: How many links these are between.
+        count: Number of contacts.
+        links: Number of links with contacts.
     """
     marked = following.marks_at(marks, 0)
     start, sides = marked.links, marked.sides
@@ -108,14 +115,14 @@ def _pattern_of(marks: IntArray, count: int, links: int) -> TouchPattern:
 
 
 def contacts_of(rows: FloatArray, bodies: Set[int]) -> FloatArray:
-    """Contacts with a side that is one of some bodies; ``rows``: the world's, ROW_SIZE each."""
+    """Return contacts with a side on some bodies; ``rows``: the world's, ROW_SIZE each."""
     ends = zip(rows[::ROW_SIZE].tolist(), rows[1::ROW_SIZE].tolist(), strict=True)
     own = [first in bodies or second in bodies for first, second in ends]
     return rows if all(own) else rows.reshape(-1, ROW_SIZE)[own].ravel()
 
 
-def who_touches(rows: FloatArray, marks: IntArray) -> TouchPattern:
-    """The pattern of contacts.
+def contact_pattern(rows: FloatArray, marks: IntArray) -> TouchPattern:
+    """Return the pattern of contacts.
 
     Args:
         rows: The contacts, ROW_SIZE numbers each.
@@ -126,8 +133,8 @@ def who_touches(rows: FloatArray, marks: IntArray) -> TouchPattern:
     return _pattern_of(marks, count, links)
 
 
-def renamed(rows: FloatArray, code: Mapping[int, int]) -> FloatArray:
-    """Contacts with other ids for their bodies, for a snapshot; those without a code stay."""
+def with_body_ids(rows: FloatArray, code: Mapping[int, int]) -> FloatArray:
+    """Return contacts with replaced body ids, for a snapshot; ids without a code stay."""
     table = rows.copy().reshape(-1, ROW_SIZE)
     for column in (0, 1):
         table[:, column] = [code.get(int(body), int(body)) for body in table[:, column].tolist()]
@@ -135,7 +142,7 @@ def renamed(rows: FloatArray, code: Mapping[int, int]) -> FloatArray:
 
 
 def between_links(client_id: int, rows: FloatArray) -> FloatArray:
-    """Of contacts that were kept those between links that are still there."""
+    """Return the saved contacts between links that still exist."""
     if not len(rows):
         return rows
     table = rows.reshape(-1, ROW_SIZE)
@@ -151,7 +158,7 @@ def between_links(client_id: int, rows: FloatArray) -> FloatArray:
 def _is_there(client_id: int, body: int, link: int) -> bool:
     if body < 0:
         return True
-    if link >= 0:  # of one that a body lacks PyBullet ends the process (measured)
+    if link >= 0:  # for a link that a body lacks PyBullet ends the process (measured)
         return link < int(pybullet.getNumJoints(body, client_id))
     try:
         pybullet.getDynamicsInfo(body, link, client_id)

@@ -1,4 +1,4 @@
-"""What the engine is given after a solve: torques, pushes on bases, velocity motors."""
+"""Applying the solve's forces to joints and bases by PyBullet's calls, and reading their states."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from gltf_bullet.transforms import FloatArray, IntArray
 __all__ = ["JointCommands", "MultibodyStates", "Pushes", "StateSource", "Target"]
 
 Target: TypeAlias = tuple[int, list[int], list[int], bool]
-"""Body id; links of its axes and of its balls; whether its base is pushed as well."""
+"""Body id; links of its hinges and slides, and of its spherical joints; True if its base is free.
+"""
 
 Pushes: TypeAlias = "dict[int, tuple[list[float], list[list[float]]]]"
-"""By body: of hinges and slides, and of balls [3]."""
+"""Forces by body: of hinges and slides [N m, N], and of spherical joints [N m, 3 each]."""
 
 
 class JointCommands:
-    """Of the joints of one scene."""
+    """Forces and motors of the joints of one scene."""
 
     def __init__(
         self,
@@ -32,18 +33,18 @@ class JointCommands:
         motor_targets: FloatArray,
         motor_bounds: FloatArray,
         own_motors: IntArray,
-        taken: Callable[[], list[float]],
+        externally_driven: Callable[[], list[float]],
     ) -> None:
         """Prepare the calls.
 
         Args:
             client_id: The world.
-            sources: As of ``MultibodyStates``.
-            commands: Forces as the solve leaves them, body by body: axes, balls [3], base [6].
+            sources: As for ``MultibodyStates``.
+            commands: Forces of the solve, body by body: axes, spherical joints [3], free base [6].
             motor_targets: Velocities in the same order.
-            motor_bounds: Largest forces of the motors, likewise; 0 where none is needed.
-            own_motors: Receives 1 for motors that are set here, likewise.
-            taken: Tells which axes the motors of others have, likewise.
+            motor_bounds: Largest forces of the motors, likewise; 0 without a motor.
+            own_motors: Receives 1 for axes with a motor of ours, likewise.
+            externally_driven: Returns which axes are externally driven, likewise.
         """
         self.client_id = client_id
         self.targets: list[Target] = [
@@ -58,14 +59,14 @@ class JointCommands:
         self._commands = commands
         self._motor_targets = motor_targets
         self._motor_bounds = motor_bounds
-        self._own_motors, self._taken = own_motors, taken
+        self._own_motors, self._externally_driven = own_motors, externally_driven
         self.has_motors = False
-        """Tell whether some axis is under a motor of ours, or may be."""
+        """True if some axis may have a motor of ours."""
         self._motor_axes: set[tuple[int, int]] = set()
-        """Axes (body, link) whose motor is ours at present; others may be the user's."""
+        """Axes (body, link) that have a motor of ours at present; others may have the user's."""
 
-    def tell(self) -> None:
-        """Give the engine what the solve has found."""
+    def apply(self) -> None:
+        """Apply the forces that the solve has found."""
         commands: list[float] = self._commands.tolist()
         client, at = self.client_id, 0
         for body, axes, balls, floats in self.targets:
@@ -102,19 +103,21 @@ class JointCommands:
             pybullet.applyExternalTorque(body, -1, torque, pybullet.WORLD_FRAME, client)
 
     def set_motors(self) -> None:
-        """Use the engine's velocity motors where the last step went otherwise than foreseen.
+        """Use the engine's velocity motors where the last step went otherwise than predicted.
 
         They act within the engine's own solve of contacts, with a bounded force. Torques that were
         meant for other contacts than those that come about feed energy in without end (measured: 6
-        of 24 ragdolls dropped at 60 Hz). Axes that others have taken keep the motors that they gave
-        them: a robot under ``POSITION_CONTROL`` fell to the floor without (measured).
+        of 24 ragdolls dropped at 60 Hz). Externally driven axes keep their motors: without, a robot
+        under ``POSITION_CONTROL`` fell to the floor (measured).
         """
         targets: list[float] = self._motor_targets.tolist()
         bounds: list[float] = self._motor_bounds.tolist()
-        taken, at = self._taken(), 0
+        externally_driven, at = self._externally_driven(), 0
         for body, axes, balls, floats in self.targets:
             end = at + len(axes)
-            self._motor_axes -= {(body, axes[k]) for k in range(len(axes)) if taken[at + k]}
+            self._motor_axes -= {
+                (body, axes[k]) for k in range(len(axes)) if externally_driven[at + k]
+            }
             ours = [
                 (axis, target, bound)
                 for axis, target, bound in zip(axes, targets[at:end], bounds[at:end], strict=True)
@@ -136,11 +139,11 @@ class JointCommands:
         self.has_motors = bool(self._motor_axes)
 
     def forget(self) -> None:
-        """Set the motors that are ours anew: the next solve is one of another moment."""
+        """Set our motors anew in the next step: it follows a restored state."""
         self.has_motors = bool(self._motor_axes)
 
     def pushes(self) -> Pushes:
-        """What the engine was given last."""
+        """Return the forces that were applied last."""
         commands: list[float] = self._commands.tolist()
         found, at = {}, 0
         for body, axes, balls, floats in self.targets:
@@ -151,23 +154,24 @@ class JointCommands:
         return found
 
 
-# --- Bases and joints of many multibodies, read into one array: one or two calls a multibody ------
+# --- Reading bases and joints of many multibodies into one array: one or two calls each -----------
 
 StateSource: TypeAlias = tuple[int, int, tuple[tuple[int, bool], ...]]
-"""Body id; how many numbers of its base are read, if any; link of each joint, and whether it is a
-ball."""
+"""Body id; number of floats of its base, 0 if not read; link of each joint, True for a spherical
+one.
+"""
 
 _BasePose: TypeAlias = tuple[tuple[float, ...], tuple[float, ...]]
 """Position [m] and rotation xyzw."""
 
 _AT_REST = (0.0,) * (STATE_SIZES[ANCHOR] - STATE_SIZES[FLOATING])
-"""Acceleration of a base that nothing moves."""
+"""Acceleration of a base at rest."""
 _NO_MOTORS = (0.0,) * 6
-"""Of a base that moves."""
+"""Motor forces of a free base, which has no motors."""
 
 
 class MultibodyStates:
-    """Where the engine has some multibodies, and how they move."""
+    """Reads poses, coordinates and velocities of some multibodies."""
 
     def __init__(
         self,
@@ -181,8 +185,8 @@ class MultibodyStates:
         Args:
             client_id: The world.
             sources: In the order of their numbers.
-            numbers: Receives what :meth:`read` finds, as the joints' arena has it.
-            motors: Receives what the engine's motors exert [N m, N], in the order of commands.
+            numbers: Receives the result of :meth:`read`, with the layout of the joints' arena.
+            motors: Receives the forces of the engine's motors [N m, N], in the order of commands.
         """
         self._client_id = client_id
         self._sources = [
@@ -198,14 +202,15 @@ class MultibodyStates:
         self._pack_motors = Struct(f"{len(motors)}d").pack_into
         self._numbers, self._motors = numbers.data, motors.data
         self._fixed: dict[int, tuple[_BasePose, tuple[float, ...]]] = {}
-        """Pose of each fixed base that rests, and what is read of it."""
+        """Pose of each fixed base at rest, and its state."""
 
     def read(self, *, is_next: bool = False) -> bool:
-        """Take coordinates and velocities of everything from the engine.
+        """Read coordinates and velocities of everything from the engine.
 
-        Where they are not finite it is ``False``, and the numbers of before are kept.
+        If they are not finite it returns False and keeps the former numbers.
 
-        ``is_next``: nobody but the engine had a say since the last time; what rests still does.
+        ``is_next``: nothing but an engine step has happened since the last read, so bases at rest
+        are still at rest.
         """
         state: list[float] = []
         motors: list[float] = []
@@ -241,10 +246,10 @@ class MultibodyStates:
         return True
 
     def _read_fixed(self, body: int) -> tuple[float, ...]:
-        """The state of a base of mass 0, which only its user moves, as an anchor's.
+        """Read the state of a base of mass 0, which only its user moves, as a kinematic one's.
 
-        Its velocity is asked for where its pose has changed, as it does in each step of a base
-        that was given one (measured: 3 us a call, of a cart-pole's 35).
+        Its velocity is read only if its pose has changed, as it does in each step of a base that
+        was given one (measured: 3 us a call, of a cart-pole's 35).
         """
         pose = pybullet.getBasePositionAndOrientation(body, self._client_id)
         known = self._fixed.get(body)
@@ -257,5 +262,5 @@ class MultibodyStates:
         return state
 
     def forget_bases(self) -> None:
-        """Ask for the velocities of fixed bases in the next step: a snapshot begins with it."""
+        """Read the velocities of fixed bases in the next step, as after a restored snapshot."""
         self._fixed.clear()

@@ -1,10 +1,10 @@
-"""Where PyBullet's library has its C functions, and its table of clients.
+"""Addresses of the C functions of PyBullet's library, and of its table of clients.
 
 ``pybullet`` is one shared library: a layer for Python over a C interface that it exports. The
 handles of the clients are in a table that is not exported, but named in the library's symbols,
 unless those were stripped. Only ELF files of 64 bits are read, and only the interface version that
-``solver.engine.calls`` was written for is taken; elsewhere Python calls the engine, with the same
-results.
+``solver.engine.calls`` was written for is accepted; elsewhere Python calls the engine, with the
+same results.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from gltf_bullet.solver.engine.calls import FUNCTIONS
 __all__ = ["SWITCH", "client_place", "function_addresses", "world_clock"]
 
 SWITCH = "GLTF_BULLET_NATIVE_CALLS"
-"""Environment variable: 0 leaves all calls of worlds that are used from now on to Python."""
+"""Environment variable: 0 makes Python do all calls of worlds that are used from now on."""
 _API_VERSION = 202010061
 """``SHARED_MEMORY_MAGIC_NUMBER``: it changes with the structures that are passed."""
 _TABLE = b"sPhysicsClients1"
 _CLIENTS = 1024
-"""Places in the table (``MAX_PHYSICS_CLIENTS``)."""
+"""Number of entries in the table (``MAX_PHYSICS_CLIENTS``)."""
 _KNOWN = next(iter(FUNCTIONS.values())).encode()
-"""An exported function: tells where the library was loaded."""
+"""An exported function whose address shows where the library was loaded."""
 
 _SYMBOL_TABLE = 2
 _SYMBOL = np.dtype(
@@ -44,7 +44,7 @@ _ELF_64_LITTLE = b"\x7fELF\x02\x01"
 
 @cache
 def function_addresses() -> tuple[int, ...]:
-    """Of :data:`FUNCTIONS`; empty where they are not what we know."""
+    """Return the addresses of :data:`FUNCTIONS`; empty if the library is not the known one."""
     if pybullet.getAPIVersion() != _API_VERSION or struct.calcsize("P") != 8:
         return ()
     try:
@@ -58,7 +58,7 @@ def function_addresses() -> tuple[int, ...]:
 
 
 def client_place(client_id: int) -> int:
-    """Address of the place where a client's handle stands, 0 where it cannot be found."""
+    """Return the address of a client's handle in the table, 0 if it cannot be found."""
     if os.environ.get(SWITCH) == "0":
         return 0
     table = _client_table()
@@ -81,7 +81,7 @@ def _client_table() -> int:
 
 
 def _symbols(path: Path, names: tuple[bytes, ...]) -> dict[bytes, tuple[int, int] | None]:
-    """Value and size of symbols of an ELF file; ``None`` where there is none, or more than one."""
+    """Return value and size of symbols of an ELF file; ``None`` for one that is not unique."""
     found: dict[bytes, tuple[int, int] | None] = dict.fromkeys(names)
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         if data[:6] != _ELF_64_LITTLE:
@@ -102,26 +102,25 @@ def _symbols(path: Path, names: tuple[bytes, ...]) -> dict[bytes, tuple[int, int
     return found
 
 
-# --- The clock of a world: PyBullet adds up the time that it has stepped, and shows it to C alone
+# --- The clock of a world: PyBullet sums up the time of its steps, but shows it to C alone --------
 
 _ROOM = 128
-"""Doubles, more than a ``b3PhysicsSimulationParameters`` has: time step, time, ..."""
+"""Number of doubles, more than ``b3PhysicsSimulationParameters`` has: time step, time, ..."""
 
 
 class WorldClock(NamedTuple):
-    """The time and the time step of a world, as the engine has them."""
+    """The time and the time step of a world in the engine."""
 
     time_step: float
-    """[s] that the next step of the engine takes."""
+    """Length of the engine's next step [s]."""
     time: float
-    """[s] that were simulated since the world was opened or reset, whoever has stepped it."""
+    """Time simulated since the world was opened or reset, by any code [s]."""
 
 
 def world_clock(client_id: int) -> WorldClock | None:
-    """Read the clock of a world, which no ``restoreState`` takes back (measured: 4 us).
+    """Read the clock of a world, which no ``restoreState`` sets back (measured: 4 us).
 
-    ``None`` where PyBullet's library is another one than ``library`` knows, and where nothing is
-    connected.
+    It is ``None`` if PyBullet's library is not the known one, and if nothing is connected.
     """
     place = client_place(client_id)
     if not place or not function_addresses() or not pybullet.isConnected(client_id):

@@ -1,1 +1,1 @@
-"""Articulations in the engine: state read, forces applied, loops closed."""
+"""Articulations in the engine: reading states, applying forces, closing loops."""

@@ -1,4 +1,7 @@
-"""One articulation in the engine: how its state is read, what it is given, its native limits."""
+"""One articulation in the engine: its state, its masses, its native limits, its velocities.
+
+The file is long because all of that goes between the same bodies and the same record of the arena.
+"""
 
 from __future__ import annotations
 
@@ -31,18 +34,19 @@ from gltf_bullet.transforms import FloatArray, cross
 __all__ = ["Articulation"]
 
 NATIVE_LIMIT_FORCE = 1e9
-"""[N, N m]; the engine's default of about 1000 gives way."""
+"""Force [N, N m] of the engine's own limits; its default of about 1000 is too weak."""
 
 UNLIMITED = 1e10
-"""A bound that no coordinate reaches, where only the other side is limited."""
+"""Bound [m, rad] that no coordinate reaches, where only the other side is limited."""
 
 SLACK = 1e-3
-"""[m, rad] by which the engine's own limits are wider: it backs the solve up, and leaves loads to
-it (measured: of what rested on an arm at its stop the solve held a fifth, and said so)."""
+"""Distance [m, rad] by which the engine's own limits are wider: they only support the solve, which
+carries the loads (else it held, and reported, a fifth of the load on an arm at its stop, measured).
+"""
 
 
 class _NativeLimit(NamedTuple):
-    """What the engine's own limits of the axis of a velocity are to be."""
+    """Bounds of the engine's own limit of the joint axis of a velocity."""
 
     velocity: int
     multibody: int
@@ -57,7 +61,7 @@ _LIMITS_AT_LOAD: MemoKey[tuple[npt.NDArray[np.bool_] | None, list[_NativeLimit]]
 
 
 class Articulation:
-    """Execution of one :class:`ArticulationPlan`."""
+    """The multibodies of one :class:`ArticulationPlan` in the engine."""
 
     def __init__(
         self,
@@ -71,15 +75,15 @@ class Articulation:
         self.plan = plan
         self.arena = arena
         self.number = number
-        """In its arena."""
+        """Number of its record in the arena."""
         self.record: ArticulationLayout = arena.records[number]
         self.body_ids = tuple(body_ids)
         self._native: dict[int, tuple[float, float]] = {}
         self.is_watching = False
-        """Whether some axis is on its way back from a violation."""
-        self._recovering = b""  # which rows were, when the engine's limits were set last
+        """True while some axis returns from a violation of its limits."""
+        self._recovering = b""  # rows that did so when the engine's limits were set last
 
-    # Made when they are asked for: most copies are only stepped.
+    # Computed on first use: most copies are only stepped.
 
     @cached_property
     def row_force(self) -> FloatArray:
@@ -88,24 +92,24 @@ class Articulation:
 
     @cached_property
     def state(self) -> FloatArray:
-        """Begins with what :meth:`append_state` reads."""
+        """Floats of the record from its state on, which :meth:`append_state` reads."""
         state: FloatArray = self.arena.floats[self.record.state_start :]
         return state
 
     @cached_property
     def rows(self) -> RowTable:
-        """Views of its rows: what is written there acts in the next step."""
+        """Views of its rows; a changed value acts in the next step."""
         return RowTable.of(self.record.places, self.arena.ints, self.arena.floats)
 
     # --- masses -------------------------------------------------------------------------------
 
     def can_weigh(self, plan: ArticulationPlan) -> bool:
-        """Whether :meth:`weigh` can take a plan: no multibody would be made in another way."""
+        """Return True if :meth:`weigh` accepts a plan: no body would be created by another call."""
         pairs = zip(self.plan.multibodies, plan.multibodies, strict=True)
         return all(is_ordinary(old.spec) == is_ordinary(new.spec) for old, new in pairs)
 
     def weigh(self, plan: ArticulationPlan) -> None:
-        """Give the links the masses and moments of a plan that differs in nothing else."""
+        """Set masses and moments of the links from a plan that is equal in all else."""
         frames = self.record.frames
         model = self.arena.view(self.record, "link")
         for k, (old, new) in enumerate(zip(self.plan.multibodies, plan.multibodies, strict=True)):
@@ -122,7 +126,7 @@ class Articulation:
     # --- reading ------------------------------------------------------------------------------
 
     def append_state(self, state: list[float]) -> None:
-        """Read bases and joints from the engine, in the order of the arena."""
+        """Append states of bases and joints, read from the engine, in the order of the arena."""
         client = self.client_id
         for body, (floats, links) in zip(self.body_ids, self.record.states, strict=True):
             if floats:
@@ -136,18 +140,18 @@ class Articulation:
                 state += (*joint[0], *joint[1])
 
     def evaluate(self) -> None:
-        """Read the engine, and bring poses, velocities, mass matrix and rows up to date."""
+        """Read the engine and update poses, velocities, mass matrix and rows."""
         state: list[float] = []
         self.append_state(state)
         self.state[: len(state)] = state
         self.follow()
 
     def follow(self) -> None:
-        """What :meth:`evaluate` does after the engine was read."""
+        """Update poses, velocities, mass matrix and rows from a state that was read."""
         prepare(self.arena.alone, EVALUATE, self.number, 0, 0, 0, 0, 0)
 
     def read(self) -> FrameStates:
-        """Where all frames are and how they move now."""
+        """Read the engine; return poses, velocities and inertias of all frames."""
         self.evaluate()
         view, record = self.arena.view, self.record
         reference = view(record, "reference_point")
@@ -165,79 +169,79 @@ class Articulation:
         )
 
     def measured_rows(self) -> tuple[FloatArray, FloatArray]:
-        """Values and rates of all rows [r] now."""
+        """Return present values and rates of all rows [r]."""
         self.evaluate()
         count, view = self.record.row_count, self.arena.view
         return view(self.record, "row_value")[:count], view(self.record, "row_rate")[:count]
 
     @property
-    def taken(self) -> FloatArray:
-        """1 for axes that the motors of others have, by velocity, [n]; may be changed."""
+    def externally_driven(self) -> FloatArray:
+        """1 for externally driven axes, by velocity, [n]; writable."""
         return self.arena.view(self.record, "externally_driven")
 
     @property
-    def heard(self) -> FloatArray:
-        """1 where what the engine tells next of motors is old, by velocity, [n]; may be changed."""
+    def motor_force_is_old(self) -> FloatArray:
+        """1 where the next motor forces read are out of date, by velocity, [n]; writable."""
         return self.arena.view(self.record, "motor_force_is_old")
 
     @property
-    def quiet(self) -> FloatArray:
-        """For how many steps a motor was not felt, by velocity, [n]; may be changed."""
+    def idle_steps(self) -> FloatArray:
+        """Number of steps without a force of an external motor, by velocity, [n]; writable."""
         return self.arena.view(self.record, "idle_steps")
 
-    def is_taken(self, row: int) -> bool:
-        """Whether such a motor has an axis that a row acts on."""
+    def is_externally_driven(self, row: int) -> bool:
+        """Return True if an axis that a row acts on is externally driven."""
         unit = int(self.rows.coordinate[row])
         if unit >= 0:
-            return bool(self.taken[unit])
+            return bool(self.externally_driven[unit])
         jacobian = self.arena.view(self.record, "row_jacobian")[row]
-        return bool((self.taken * jacobian).any())
+        return bool((self.externally_driven * jacobian).any())
 
     def row_forces(self) -> FloatArray:
-        """What each row did in the last step, [r]."""
+        """Return the force of each row in the last step [N, N m], [r]."""
         count = self.record.row_count
         last_dt = float(self.arena.view(self.record, "last_dt")[0])
         impulses = self.arena.view(self.record, "last_impulse")[:count]
         result: FloatArray = impulses / last_dt if last_dt > 0.0 else np.zeros(count)
         return result
 
-    # --- limits -------------------------------------------------------------------------------
+    # --- limits: the solve's, and the engine's own as a support -------------------------------
 
     def after_step(self) -> None:
-        """Hand axes that have come back inside to the engine's own limits as well.
+        """Set the engine's own limits again on axes that have returned inside.
 
-        One by one: a restored state does so, too.
+        They are set one by one, as for a restored state.
         """
         self.follow_recovery()
 
     def follow_recovery(self) -> None:
-        """Set native limits anew where other limits than before are restored gradually."""
+        """Set the engine's limits again if other rows than before return from a violation."""
         if self._recovering != self.rows.recovering.tobytes():
             self.refresh_native_limits()
 
     @property
     def own_limit_count(self) -> int:
-        """Limits that the engine does not have: they hold in steps with a solve alone."""
+        """Number of limits that the engine does not have: they act only in steps with a solve."""
         rows = self.plan.rows
         native = {rows[r] for r in self.record.hard_rows if r < len(rows)}
         return sum(bool(row.row.limits) and row not in native for row in rows)
 
     def violated_limits(self) -> npt.NDArray[np.bool_]:
-        """Which rows are hard limits that the current positions violate, [r]."""
+        """Return which rows are hard limits that the current positions violate, [r]."""
         values, _ = self.measured_rows()
         rows = self.rows
         outside = (values < rows.lower - VIOLATED) | (values > rows.upper + VIOLATED)
         return outside & rows.is_hard_limit
 
     def recover(self, violated: npt.NDArray[np.bool_]) -> None:
-        """Restore such limits gradually."""
+        """Let such limits be restored gradually."""
         self.rows.recovering[:] = violated
         self.is_watching = True
 
     def refresh_native_limits(self) -> None:
-        """Back the solve up by the engine's limits, on axes that are inside of theirs.
+        """Set the engine's limits, which support the solve, on axes that are inside of theirs.
 
-        They act only once violated, but they see contacts as they come out in the end.
+        They act only once violated, but the engine's solve balances them with the final contacts.
         """
         for limit in self._native_limits():
             self._set_native(limit)
@@ -261,8 +265,8 @@ class Articulation:
         return found
 
     def _set_native(self, limit: _NativeLimit) -> None:
-        # An unlimited one is set at load as well: a row that comes into being later would be there
-        # in a replay from the start, and move its last bits (measured).
+        # Unlimited ones are set at load as well: a constraint row that appears later would exist in
+        # a replay from the start, and change its last bits (measured).
         velocity, multibody, link, lower, upper = limit
         if self._native.get(velocity) == (lower, upper):
             return
@@ -279,9 +283,9 @@ class Articulation:
     # --- setting ------------------------------------------------------------------------------
 
     def place(self, memo: PlanMemo) -> None:
-        """Put new joints where the file has the bodies, and set native limits where they hold.
+        """Set the positions of new joints as authored, and native limits that are not violated.
 
-        ``memo`` has what is the same for all copies of the plan.
+        ``memo`` has values that are the same for all copies of the plan.
         """
         client = self.client_id
         for planned in self.plan.dofs:
@@ -305,12 +309,12 @@ class Articulation:
     def _limits_at_load(
         self,
     ) -> tuple[npt.NDArray[np.bool_] | None, list[_NativeLimit]]:
-        """Which hard limits are violated, if any; and the engine's own if none is."""
+        """Return the violated hard limits, if any; else ``None`` and the engine's limits."""
         violated = self.violated_limits()
         return (violated, []) if violated.any() else (None, self._native_limits())
 
     def set_velocities(self, velocities: FloatArray) -> None:
-        """Give every joint, ball and base a velocity, at the positions they have; shape [n]."""
+        """Set the velocity of every joint and base, at their present positions; shape [n]."""
         client = self.client_id
         for k, body in enumerate(self.body_ids):
             base = self.record.base_index.get(k)
@@ -334,7 +338,7 @@ class Articulation:
             )
 
     def note_places(self) -> None:
-        """Everything is where we have put it: nobody else had a hand in that."""
+        """Record the present coordinates as our own, so that they count as no external change."""
         self.evaluate()
         last = self.arena.view(self.record, "last_state")
         last[:] = self.state[: len(last)]
@@ -343,14 +347,13 @@ class Articulation:
     def project_velocities(
         self, linear: Mapping[int, FloatArray], angular: Mapping[int, FloatArray]
     ) -> None:
-        """Start the joints so that the bodies come as close to their own velocities as they can.
+        """Set joint velocities whose body velocities come closest to wanted ones in kinetic energy.
 
-        Closest in kinetic energy; ``linear`` (of the centres of mass) and ``angular`` are in world
-        axes, by motion node.
+        ``linear`` (of the centres of mass) and ``angular`` are in world axes, by motion node.
         """
         states = self.read()
         force, torque = np.zeros_like(states.com), np.zeros_like(states.com)
-        # What the motion of anchors alone gives to the bodies need not be made up for.
+        # The velocity that moving anchors alone give to the bodies is subtracted first.
         carried, carried_spin = self._prescribed_velocities(states)
         for frame, node in enumerate(self.record.frames.node):
             if node in linear:
@@ -363,7 +366,7 @@ class Articulation:
         self.set_velocities(self._solve_mass(self._generalized(states, force, torque)))
 
     def _prescribed_velocities(self, states: FrameStates) -> tuple[FloatArray, FloatArray]:
-        """Velocities that frames had if they were rigid with their roots, [f, 3] each."""
+        """Return velocities of frames as if they were rigid with their roots, [f, 3] each."""
         roots = self.arena.numbers(self.record, "frame_root")
         anchored = np.array([self.record.frames.multibody[root] < 0 for root in roots])
         spin = states.angular_velocity[roots] * anchored[:, None]
@@ -371,11 +374,11 @@ class Articulation:
         return linear + cross(spin, states.com - states.com[roots]), spin
 
     def apply_impulse(self, frame: int, linear: FloatArray, angular: FloatArray) -> None:
-        """Change all velocities at once by an impulse on one link's centre of mass, world axes."""
+        """Change all velocities by an impulse at one link's centre of mass, world axes."""
         self.evaluate()
         record, arena = self.record, self.arena
         pose = arena.view(record, "pose")[frame]
-        # From the point that axes are about.
+        # Moments about the arena's reference point.
         a, b, c = pose[POSE.com : POSE.com + 3].tolist()
         (x, y, z), (u, v, w) = linear.tolist(), angular.tolist()
         wrench = np.array([u + b * z - c * y, v + c * x - a * z, w + a * y - b * x, x, y, z])
@@ -385,7 +388,7 @@ class Articulation:
     def _generalized(
         self, states: FrameStates, force: FloatArray, torque: FloatArray
     ) -> FloatArray:
-        """What forces at centres of mass and torques [f, 3] do on the velocities [n]."""
+        """Return generalized forces [n] of forces at centres of mass and torques, [f, 3] each."""
         record, arena = self.record, self.arena
         reference = arena.view(record, "reference_point")
         wrench = np.concatenate([torque + cross(states.com - reference, force), force], axis=1)
@@ -395,7 +398,7 @@ class Articulation:
         return result
 
     def _along_chain(self, frame: int, wrench: FloatArray) -> FloatArray:
-        """Compute how a torque and a force [6] on a frame change the velocities [n]."""
+        """Return the generalized forces [n] of a torque and a force [6] on a frame."""
         record, numbers = self.record, self.arena.numbers
         axes = self.arena.view(record, "axis")
         parents = numbers(record, "dof_parent")
@@ -407,7 +410,7 @@ class Articulation:
         return result
 
     def accelerations(self, states: FrameStates, force: FloatArray) -> FloatArray:
-        """What forces at the centres of mass [f, 3] do to the velocities in a second, [n]."""
+        """Return the generalized accelerations [n] from forces at the centres of mass [f, 3]."""
         return self._solve_mass(self._generalized(states, force, np.zeros_like(force)))
 
     def _solve_mass(self, momentum: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The jointed bodies of a scene, put into the engine."""
+"""Creation of a scene's jointed bodies in the engine."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def create_articulations(
     Args:
         client_id: The PyBullet world.
         plans: From ``plan_articulations``.
-        body_plans: By motion node.
+        body_plans: Plans of bodies by motion node.
         shape_ids_of: Engine shapes of a motion node's body, one per collider group, in the body
             frame; ``[-1]`` or empty for none.
-        visuals: Chooses the visuals of the links; without it the engine tessellates their shapes.
+        visuals: Visual shapes of the links; without it the engine tessellates collision shapes.
         created: Receives every body id at once, so that a failure half-way can be undone.
-        tree: Where links and joints get their names from; without it they have none, and equal
+        tree: Source of the names of links and joints; without it they have none, and equal
             bodies share their shapes.
         memo: Values that are the same for all copies of the plan.
 

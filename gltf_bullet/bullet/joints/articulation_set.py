@@ -1,4 +1,7 @@
-"""All jointed bodies of a scene in the engine: the step, poses, anchors, state."""
+"""All jointed bodies of a scene in the engine: their links, step, poses, anchors and state.
+
+The file is long because it is the one interface between a scene and its articulations.
+"""
 
 from __future__ import annotations
 
@@ -44,51 +47,51 @@ from gltf_bullet.transforms import (
 
 __all__ = ["ArticulationSet"]
 
-# --- Which engine links the jointed bodies of a scene are -----------------------------------------
+# --- Engine links of the jointed bodies of a scene ------------------------------------------------
 
 
 class JointedLinks:
-    """Worked out for who asks: copies of a robot differ in the ids of bodies alone."""
+    """Engine links by motion node, computed on first use: copies differ in body ids alone."""
 
     def __init__(self, places: LinkPlaces, body_ids: tuple[int, ...]) -> None:
         self._places = places
         self.body_ids = body_ids
-        """Every multibody of the articulations."""
+        """Ids of all multibodies of the articulations."""
         self.own_shapes: frozenset[int] = frozenset()
-        """Bodies that do not share their shapes."""
+        """Ids of bodies with shapes of their own."""
         self.apart: Sequence[tuple[int, Sequence[tuple[int, int]]]] = ()
-        """Bodies, and pairs of links within them that the engine keeps apart by itself."""
+        """Bodies, each with the pairs of its links that the engine keeps from colliding."""
 
     @cached_property
     def link_of(self) -> dict[int, EngineLink]:
-        """(body id, link index) by motion node; -1 is a base."""
+        """(body id, link index) by motion node; link -1 is a base."""
         return {node: self.link_at(node) for node in self._places.bodies}
 
     def link_at(self, node: int) -> EngineLink:
-        """The same for one node: to look up few of many."""
+        """Return (body id, link index) of one node, without the whole :attr:`link_of`."""
         number, link = self._places.bodies[node]
         return self.body_ids[number], link
 
     def links_of(self, node: int) -> list[EngineLink]:
-        """All links that carry a body's colliders."""
+        """Return all links that carry a body's colliders."""
         further = self._places.groups.get(node, ())
         return [self.link_at(node), *((self.body_ids[number], link) for number, link in further)]
 
     def sharers(self) -> Iterator[int]:
-        """The motion nodes of bodies that share their shapes with others."""
+        """Yield the motion nodes of bodies that share their shapes with others."""
         if not self.own_shapes.issuperset(self.body_ids):
             for node, (body, _) in self.link_of.items():
                 if body not in self.own_shapes:
                     yield node
 
     def pairs_within_bodies(self) -> Iterator[tuple[EngineLink, EngineLink]]:
-        """Links that carry colliders of one body, and must not collide."""
+        """Yield pairs of links with colliders of one body, which must not collide."""
         for node in self._places.groups:
             yield from combinations(self.links_of(node), 2)
 
     @property
     def kept_apart(self) -> Iterator[tuple[EngineLink, EngineLink]]:
-        """All pairs that the engine keeps apart: a robot of 26 links has 325."""
+        """All pairs that the engine keeps from colliding: a robot of 26 links has 325."""
         for body, pairs in self.apart:
             yield from (((body, link), (body, other)) for link, other in pairs)
 
@@ -131,11 +134,11 @@ class ArticulationSet(JointedLinks):
             )  # fmt: skip
             self.contacts.own_constraints = set(self.loop_constraints.constraint_ids)
 
-    # Made when they are asked for: many scenes have no joint.
+    # Computed on first use: many scenes have no joint.
 
     @cached_property
     def solver(self) -> JointSolver:
-        """The joint-space solve, coupled where contacts carry forces."""
+        """The joint-space solve of the scene."""
         solver = JointSolver(self.client_id, self.arena, self.articulations, self.contacts)
         if self._connection is not None and self.articulations:
             session, body_ids, memo, meet_nothing = self._connection
@@ -145,13 +148,13 @@ class ArticulationSet(JointedLinks):
 
     @property
     def is_unread(self) -> bool:
-        """Nobody has read its bodies yet."""
+        """True until the solver is first used."""
         return "solver" not in self.__dict__
 
     @property
     def issues(self) -> tuple[Issue, ...]:
-        """What steps have found."""
-        return () if self.is_unread else self.solver.findings.issues
+        """Issues that steps have found."""
+        return () if self.is_unread else self.solver.warnings.issues
 
     @cached_property
     def nodes(self) -> npt.NDArray[np.intp]:
@@ -160,7 +163,7 @@ class ArticulationSet(JointedLinks):
 
     @cached_property
     def controls(self) -> JointControls:
-        """Dofs, drives and limits, to read and to change."""
+        """Degrees of freedom, drives and limits, to read and to change."""
         cuts = self.plans.cut_constraints
         return JointControls(
             self.articulations, [(c.first_articulation, c.planned) for c in cuts if c.planned]
@@ -168,7 +171,7 @@ class ArticulationSet(JointedLinks):
 
     @cached_property
     def _inertial(self) -> tuple[FloatArray, FloatArray]:
-        """Inertial frames in those of the bodies: positions [m] (k, 3), rotations (k, 4)."""
+        """body_from_inertial of each body: positions [m] (k, 3) and rotations xyzw (k, 4)."""
         inertial = [self._body_plans[node].body_from_inertial for node in self.link_of]
         positions = np.array([pose.translation for pose in inertial])
         return positions, np.array([pose.rotation_xyzw for pose in inertial])
@@ -183,7 +186,7 @@ class ArticulationSet(JointedLinks):
         }
 
     def frame_of(self, node: int) -> tuple[int, int]:
-        """Number of a body's articulation, and its frame there."""
+        """Return the number of a body's articulation, and its frame there."""
         return self._frame_of[node]
 
     def connect(
@@ -193,19 +196,19 @@ class ArticulationSet(JointedLinks):
         memo: PlanMemo,
         meet_nothing: Callable[[], bool],
     ) -> None:
-        """Let kernels call the engine from the first step on, where they can.
+        """Let kernels call the engine from the first step on, if they can.
 
         Args:
             session: The world.
-            body_ids: All bodies of the scene, marked.
-            memo: Of the scene's plan.
-            meet_nothing: Tells whether rules and filters keep all links of the scene apart.
+            body_ids: All bodies of the scene, tagged.
+            memo: Memo of the scene's plan.
+            meet_nothing: Returns True if rules and filters keep all links of the scene apart.
         """
         self._connection = session, body_ids, memo, meet_nothing
 
     @property
     def is_any(self) -> bool:
-        """Whether there is a joint at all."""
+        """True if there is a joint."""
         return bool(self.articulations)
 
     # --- the step -----------------------------------------------------------------------------
@@ -219,12 +222,12 @@ class ArticulationSet(JointedLinks):
         angular_velocity: Vec3 | FloatArray,
         dt: float,
     ) -> None:
-        """Announce a moving anchor's pose now and its velocity over the coming step.
+        """Set a moving anchor's present pose and its velocity over the coming step.
 
-        Call it before :meth:`before_step`, every step. ``node`` is one of ``plans.moving_anchors``:
-        a kinematic motion node or an animated attachment node. Velocities are those of the node's
-        origin, world axes; their change since the last call is the acceleration that swings what
-        hangs on the anchor.
+        Call it before ``JointSteps.before_step``, every step. ``node`` is one of
+        ``plans.moving_anchors``: a kinematic motion node or an animated attachment node. Velocities
+        are those of the node's origin, world axes; their change since the last call is the anchor's
+        acceleration, which acts on the jointed bodies.
         """
         anchor = self._anchors[node]
         velocity = np.array([*linear_velocity, *angular_velocity], dtype=np.float64)
@@ -233,12 +236,12 @@ class ArticulationSet(JointedLinks):
         anchor.velocity[:] = velocity
 
     def tighten_loops(self) -> None:
-        """Pull at open loops, where kernels did not."""
+        """Shift the constraints of open loops before the step, unless kernels have done it."""
         if self.loop_constraints.is_any and not self.solver.is_native:
             self.loop_constraints.tighten()
 
     def after_step(self) -> None:
-        """Close loops that the step has opened; give native limits back."""
+        """Close loops that the step has opened; restore native limits of recovered axes."""
         if self.loop_constraints.is_any and not self.solver.has_closed:
             self.solver.close_loops()
         self.solver.has_closed = False
@@ -248,24 +251,24 @@ class ArticulationSet(JointedLinks):
 
     @property
     def stands_alone(self) -> bool:
-        """Whether nothing but the solve has to be done before a step."""
+        """True if a step needs nothing but the solve before it."""
         return not self._anchors
 
     @property
     def needs_every_step(self) -> bool:
-        """Whether :meth:`after_step` has something to do after every step."""
+        """True if :meth:`after_step` has something to do after every step."""
         for articulation in self.articulations:  # noqa: SIM110  # asked in every step
             if articulation.is_watching:
                 return True
         return False
 
     def begin_part(self, substeps: int, part: int, parts: int) -> None:
-        """Say what the coming engine step is.
+        """Set which part of a divided step the coming engine step is.
 
         Args:
-            substeps: That the engine makes of it.
-            part: Its number among ...
-            parts: ... those that the step is made of.
+            substeps: Substeps of the engine in it.
+            part: Number of the part, from 0 on.
+            parts: Number of parts.
         """
         self.arena.ints[SUBSTEPS] = substeps
         self.arena.ints[PART] = part
@@ -274,12 +277,12 @@ class ArticulationSet(JointedLinks):
             self.solver.is_last_part = part == parts - 1
 
     def end_parts(self) -> None:
-        """The step is over: the next one is one engine step."""
+        """Return to steps of a single engine step."""
         self.arena.ints[PART] = 0
         self.arena.ints[PARTS] = 1
 
     def move_anchors(self, dt: float) -> None:
-        """Put the bodies of moving anchors where they were announced: before the solve."""
+        """Set poses and velocities of the anchors' bodies in the engine, before the solve."""
         for node, body in (*self._bases, *self.loop_constraints.ghosts):
             anchor = self._anchors[node]
             pose = anchor.position.tolist(), anchor.rotation_xyzw.tolist()
@@ -301,7 +304,7 @@ class ArticulationSet(JointedLinks):
                 if multibody.root_node >= 0:
                     rows.append(pybullet.getBasePositionAndOrientation(body, self.client_id))
                 if links:
-                    # Of a link that a body lacks PyBullet ends the process (measured).
+                    # PyBullet ends the process for a link that a body lacks (measured).
                     if pybullet.getNumJoints(body, self.client_id) <= max(links):
                         raise pybullet.error("the body is another one")
                     states = pybullet.getLinkStates(
@@ -321,7 +324,7 @@ class ArticulationSet(JointedLinks):
         return self.nodes, origins, body_rotations
 
     def world_from_body(self, node: int) -> Pose:
-        """Body frame of one motion node, read alone."""
+        """Return the body frame of one motion node, read alone."""
         body, link = self.link_of[node]
         if link < 0:
             position, rotation = pybullet.getBasePositionAndOrientation(body, self.client_id)
@@ -338,7 +341,7 @@ class ArticulationSet(JointedLinks):
         return state.linear_velocity[frame].copy(), state.angular_velocity[frame].copy()
 
     def velocities(self) -> tuple[FloatArray, FloatArray]:
-        """Velocities of all bodies in the order of :attr:`nodes`, world axes.
+        """Return velocities of all bodies in the order of :attr:`nodes`, world axes.
 
         Linear ones of the centres of mass [m/s] (k, 3) and angular ones [rad/s] (k, 3).
         """
@@ -353,7 +356,7 @@ class ArticulationSet(JointedLinks):
         return linear, angular
 
     def weigh(self, plans: ArticulationPlans, body_plans: Mapping[int, BodyPlan]) -> bool:
-        """Take plans that differ in masses alone; ``False`` where that takes other bodies."""
+        """Set masses from other plans; return False if those need other bodies."""
         pairs = list(zip(self.articulations, plans.articulations, strict=True))
         if not all(articulation.can_weigh(plan) for articulation, plan in pairs):
             return False
@@ -365,7 +368,7 @@ class ArticulationSet(JointedLinks):
     def apply_impulse(
         self, node: int, linear: Vec3 | FloatArray, angular: Vec3 | FloatArray
     ) -> None:
-        """Change velocities at once; the joints pass the impulse on to the other bodies.
+        """Change velocities at once by an impulse, which the joints transmit to the other bodies.
 
         ``linear`` [N s] acts at the centre of mass of the body, ``angular`` is in N m s; both in
         world axes.
@@ -374,11 +377,11 @@ class ArticulationSet(JointedLinks):
         self.articulations[number].apply_impulse(frame, np.array(linear), np.array(angular))
 
     def apply_force(self, node: int, force: FloatArray, torque: FloatArray) -> None:
-        """A force [N] at a body's centre of mass and a torque [N m] during the coming step."""
-        self.solver.push(*self._frame_of[node], force, torque)
+        """Apply a force [N] at a centre of mass and a torque [N m] during the coming step."""
+        self.solver.apply_force(*self._frame_of[node], force, torque)
 
     def start_velocities(self) -> None:
-        """Start all bodies with their authored velocities, as far as the joints allow."""
+        """Set the authored velocities of all bodies, as far as the joints allow."""
         for articulation in self.articulations:
             owned = (node for m in articulation.plan.multibodies for node, _ in m.bodies)
             plans = {node: self._body_plans[node] for node in owned}
@@ -391,11 +394,11 @@ class ArticulationSet(JointedLinks):
     # --- state --------------------------------------------------------------------------------
 
     def state(self, dt: float) -> ArticulationState:
-        """What has to be restored beside ``pybullet.restoreState``; ``dt`` [s] of the next step."""
+        """Return the state that ``pybullet.restoreState`` lacks; ``dt`` [s] of the next step."""
         if not self.articulations:
             return NO_STATE
         self.solver.io.forget_bases()
-        self.solver.hear(dt)
+        self.solver.read_motor_forces(dt)
         return ArticulationState(
             memory=self.arena.memory(),
             drives=self.controls.drive_values(),
@@ -411,23 +414,23 @@ class ArticulationSet(JointedLinks):
         )
 
     def moment(self) -> ArticulationMoment:
-        """Return what :meth:`return_to` needs, right after :meth:`restore`."""
+        """Return the data for :meth:`return_to`, right after :meth:`restore`."""
         if not self.articulations:
             return NO_MOMENT
         arena = self.arena
-        taken = tuple([articulation.taken for articulation in self.articulations])
+        taken = tuple([articulation.externally_driven for articulation in self.articulations])
         edits = self.controls.limit_edits
         return ArticulationMoment(arena.ints.copy(), arena.floats.copy(), taken, edits)
 
     def note_masses(self, moment: ArticulationMoment) -> None:
-        """Let a moment have the masses that are now: nothing else has changed."""
+        """Copy the present masses into a moment, if nothing else has changed."""
         for articulation in self.articulations:
             record = articulation.record
             own = record.places["link"].where
             moment.floats[own] = self.arena.floats[own]
 
     def return_to(self, moment: ArticulationMoment) -> bool:
-        """Stand as then, if nobody has changed limits or given motors to PyBullet since."""
+        """Restore a moment; return False if limits have changed or axes are externally driven."""
         if not self.articulations:
             return True
         if moment.limit_edits != self.controls.limit_edits or any(
@@ -435,7 +438,7 @@ class ArticulationSet(JointedLinks):
         ):
             return False
         arena = self.arena
-        motors = arena.ints[arena.own_motors].copy()  # those are still the engine's
+        motors = arena.ints[arena.own_motors].copy()  # these describe the engine's present motors
         arena.ints[:], arena.floats[:] = moment.ints, moment.floats
         arena.ints[arena.own_motors] = motors
         self.solver.forget_motors()
@@ -444,14 +447,14 @@ class ArticulationSet(JointedLinks):
         return True
 
     def restore(self, state: ArticulationState) -> None:
-        """Take back :meth:`state`; call after ``pybullet.restoreState``."""
+        """Restore a :meth:`state`; call it after ``pybullet.restoreState``."""
         if not self.articulations:
             return
-        are_ours = [articulation.taken == 0.0 for articulation in self.articulations]
+        are_ours = [articulation.externally_driven == 0.0 for articulation in self.articulations]
         self.arena.recall(state.memory)
         for articulation, is_ours in zip(self.articulations, are_ours, strict=True):
-            articulation.heard[:] = 1.0
-            articulation.quiet[is_ours] = OLD_NEWS
+            articulation.motor_force_is_old[:] = 1.0
+            articulation.idle_steps[is_ours] = OLD_NEWS
         self.solver.forget_motors()
         for articulation in self.articulations:
             articulation.follow_recovery()

@@ -1,6 +1,7 @@
-"""Joints from the user's side: states to read, targets, gains and limits to change while running.
+"""Joints as users see them: states to read, targets, gains and limits to change while running.
 
-Arrays run over all drives of a scene at once, in the order of :attr:`JointControls.drives`.
+Arrays contain all drives of a scene, in the order of :attr:`JointControls.drives`. The file is long
+because degrees of freedom, drives and limits are looked up by the same joint nodes and rows.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["DofHandle", "DofState", "DriveHandle", "JointControls"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DofHandle:
-    """A degree of freedom of a glTF joint, as plain PyBullet knows it."""
+    """A degree of freedom of a glTF joint, as PyBullet identifies it."""
 
     joint_node: int
     body_id: int
@@ -41,24 +42,25 @@ class DofHandle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DofState:
-    """Now; a ball has three numbers, other dofs one."""
+    """Present state of a degree of freedom; a ball has three numbers, others one."""
 
     position: tuple[float, ...]
-    """[m] or [rad]; of a ball the rotation vector of b in a [rad]. Slides are along the axes of a;
-    where a joint slides alike in all directions and the body that moves has a: along axes of b that
-    stood there at load."""
+    """Position [m] or [rad]; of a ball the rotation vector of b in a [rad]. Slides are along the
+    axes of a; where a joint slides alike in all directions and the body that moves has a: along the
+    axes of b at load.
+    """
     velocity: tuple[float, ...]
-    """[m/s] or [rad/s]; of a ball in the axes of the child link."""
+    """Velocity [m/s] or [rad/s]; of a ball in the axes of the child link."""
     applied_force: tuple[float, ...]
-    """[N] or [N m] that drives and limits put on it in the last step."""
+    """Force [N] or torque [N m] of drives and limits in the last step."""
     lower: float
     upper: float
-    """Hard limits of the coordinate; infinite without."""
+    """Hard limits of the coordinate; infinite if unlimited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriveHandle:
-    """One authored drive that acts on something."""
+    """One authored drive that acts on a simulated axis."""
 
     joint_node: int
     drive: int
@@ -78,12 +80,12 @@ class JointControls:
         """Index the joints.
 
         Args:
-            articulations: Of one scene.
+            articulations: All articulations of one scene.
             between: Joints that connect two articulations, with the number of the first.
         """
         self._articulations = tuple(articulations)
         self.drives: tuple[DriveHandle, ...] = tuple(self._find_drives())
-        """In the order of articulations and rows; acting drives only."""
+        """All acting drives, in the order of articulations and rows."""
         self._dofs: dict[int, list[DofHandle]] = {}
         self._rows: dict[int, tuple[int, list[int]]] = {}
         self.limit_edits = 0
@@ -143,44 +145,44 @@ class JointControls:
             )
 
     def __contains__(self, joint_node: object) -> bool:
-        """Whether a simulated joint is on that node."""
+        """Return True if a simulated joint is on that node."""
         return joint_node in self._rows
 
-    # --- motors of others -----------------------------------------------------------------
+    # --- external motors ------------------------------------------------------------------
 
     def is_taken_over(self, joint_node: int) -> bool:
-        """Whether a motor of PyBullet keeps a drive of the joint from acting."""
+        """Return True if a motor of PyBullet keeps a drive of the joint from acting."""
         number, rows = self._rows[joint_node]
         articulation = self._articulations[number]
         is_drive = articulation.rows.is_drive
-        return any(is_drive[row] and articulation.is_taken(row) for row in rows)
+        return any(is_drive[row] and articulation.is_externally_driven(row) for row in rows)
 
     def axes_without_motor(self) -> set[tuple[int, int]]:
-        """Body and link of all axes that no motor of others has.
+        """Return body and link of all axes that are not externally driven.
 
-        PyBullet goes on answering the torque of a motor that is off since: the solve switches
-        them on and off.
+        PyBullet still reports the torque of a motor that was switched off: the solve switches them
+        on and off.
         """
         found = set()
         for dofs in self._dofs.values():
             for dof in dofs:
                 size = 3 if dof.axis == BALL else 1
-                taken = self._articulations[dof.articulation].taken
+                taken = self._articulations[dof.articulation].externally_driven
                 if not taken[dof.velocity_index : dof.velocity_index + size].any():
                     found.add((dof.body_id, dof.link_index))
         return found
 
     def resume_drives(self, joint_node: int) -> None:
-        """Switch PyBullet's motors on the joint's axes off: the drives of the file act again."""
+        """Switch PyBullet's motors on the joint's axes off, so that the file's drives act again."""
         for dof in self._dofs[joint_node]:
             articulation = self._articulations[dof.articulation]
             body, link, client = dof.body_id, dof.link_index, articulation.client_id
             size = 3 if dof.axis == BALL else 1
-            taken = articulation.taken[dof.velocity_index : dof.velocity_index + size]
+            taken = articulation.externally_driven[dof.velocity_index : dof.velocity_index + size]
             if not taken.any():
                 continue
             taken[:] = 0.0
-            articulation.heard[dof.velocity_index : dof.velocity_index + size] = 1.0
+            articulation.motor_force_is_old[dof.velocity_index : dof.velocity_index + size] = 1.0
             if dof.axis == BALL:
                 switch_ball_off(client, body, link)
             else:
@@ -196,7 +198,7 @@ class JointControls:
         return tuple(sorted(self._rows))
 
     def dofs(self, joint_node: int) -> tuple[DofHandle, ...]:
-        """Degrees of dof of a joint in chain order; empty for welds and force elements.
+        """Return the dofs of a joint in chain order; empty for welds and force elements.
 
         Raises:
             KeyError: No simulated joint is on that node.
@@ -274,12 +276,12 @@ class JointControls:
                 getattr(articulation.rows, name)[rows] = values[where]
 
     def drive_row(self, index: int) -> tuple[RowTable, int]:
-        """Where the numbers of an entry of :attr:`drives` stand."""
+        """Return the rows and the row number of an entry of :attr:`drives`."""
         handle = self.drives[index]
         return self._articulations[handle.articulation].rows, handle.row
 
     def drive_targets(self) -> tuple[FloatArray, FloatArray]:
-        """Position and velocity targets of all drives."""
+        """Return position [m, rad] and velocity [m/s, rad/s] targets of all drives."""
         position, velocity = np.zeros(len(self.drives)), np.zeros(len(self.drives))
         for articulation, rows, where in self._drive_rows:
             position[where] = articulation.rows.position_target[rows]
@@ -287,7 +289,7 @@ class JointControls:
         return position, velocity
 
     def drive_states(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Positions, velocities and forces of the last step of all driven axes."""
+        """Return positions, velocities and forces of the last step of all driven axes."""
         position, velocity, force = (np.zeros(len(self.drives)) for _ in range(3))
         for articulation, rows, where in self._drive_rows:
             if not len(rows):
@@ -299,10 +301,10 @@ class JointControls:
         return position, velocity, force
 
     def set_drive(self, joint_node: int, drive: int, values: JointDrive) -> bool:
-        """Replace what a drive asks for; its axis stays.
+        """Replace the values of a drive; its axis stays.
 
         Returns:
-            False when the drive acts on nothing (a locked axis).
+            False if the drive acts on nothing (a locked axis).
         """
         for handle in self.drives:
             if handle.joint_node == joint_node and handle.drive == drive:
@@ -319,7 +321,7 @@ class JointControls:
         rows.by_acceleration[r] = values.mode is DriveMode.ACCELERATION
 
     def drive_values(self) -> tuple[JointDrive, ...]:
-        """What every drive asks for now: the authored drives with the present numbers."""
+        """Return the authored drives with their present values."""
         found = []
         for handle in self.drives:
             articulation = self._articulations[handle.articulation]
@@ -340,12 +342,12 @@ class JointControls:
         return tuple(found)
 
     def restore_drives(self, values: Sequence[JointDrive]) -> None:
-        """Take back :meth:`drive_values`."""
+        """Restore :meth:`drive_values`."""
         for handle, drive in zip(self.drives, values, strict=True):
             self._write(handle, drive)
 
     def with_drives(self, physics: PhysicsScene) -> PhysicsScene:
-        """A model with the drives as they act now."""
+        """Return a model with the present values of the drives."""
         joints = dict(physics.joints)
         for handle, drive in zip(self.drives, self.drive_values(), strict=True):
             joint = joints.get(handle.joint_node)
@@ -360,7 +362,7 @@ class JointControls:
     # --- limits -------------------------------------------------------------------------------
 
     def limits(self, joint_node: int) -> tuple[JointLimit, ...]:
-        """The limits of a joint as they are now."""
+        """Return the present limits of a joint."""
         return tuple(self._limits[joint_node])
 
     def set_limit(

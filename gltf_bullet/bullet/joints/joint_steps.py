@@ -1,9 +1,9 @@
-"""The joints of the scenes that step together: their solve in a step, or whole steps in one call.
+"""The joint solve of scenes that step together, for one engine step or for whole steps in one call.
 
-One scene or many go the same way. Kernels solve all scenes whose islands they know, in one call,
-and make the engine's steps in the same call if nothing in them needs Python. All other scenes are
-solved from here: the contacts are followed from scene to scene, and an island that spans several
-scenes is solved once.
+One scene or many go the same way. Kernels solve all scenes whose contacts they have in memory, in
+one call, and make the engine's steps in the same call if nothing in them needs Python. All other
+scenes are solved from here: contacts are followed from scene to scene, and an island that spans
+several scenes is solved once.
 """
 
 from __future__ import annotations
@@ -38,32 +38,32 @@ from gltf_bullet.solver.island_layout import PREPARE, SCENE
 __all__ = ["JointSteps", "MadeSteps"]
 
 _PATIENCE = 8
-"""Steps after which a scene that kernels did not know is shown to them again."""
+"""Number of steps after which kernels try again a scene whose contacts they did not know."""
 _CANNOT = outcomes.REFUSED | outcomes.LOST
-"""The engine did not answer, or has lost a body: reading each scene tells which one it was."""
+"""Outcomes if the engine did not answer or has lost a body: reading each scene shows which one."""
 _NOT_MADE = _CANNOT | outcomes.TOUCHES | outcomes.DIVIDES
 """Outcomes of a step that kernels leave to Python before it has changed anything."""
 _STEPPED = outcomes.STEPPED
 _OVER = outcomes.STEPPED | outcomes.CLOSED | outcomes.SENSED
-"""Outcomes of a step that leaves nothing to Python."""
+"""Outcomes of a step after which Python has nothing to do."""
 
 
 class MadeSteps(NamedTuple):
     """Result of whole steps that kernels have made."""
 
     over: int
-    """Number of steps that are over."""
+    """Number of finished steps."""
     is_open: bool = False
-    """True if one more was begun, which Python has to finish ..."""
+    """True if one more was begun, which Python has to finish."""
     is_stepped: bool = False
-    """... after the engine's step, unless this is True: kernels have made it."""
+    """True if kernels have made the engine's step of that one too."""
 
 
 _NONE_MADE, _ONE_MADE = MadeSteps(0), MadeSteps(1)
 
 
 class _KernelTable:
-    """Some scenes of one world as kernels take them: a row of addresses each."""
+    """The rows of addresses of some scenes of one world, as the kernels' table."""
 
     def __init__(self, solvers: Sequence[JointSolver]) -> None:
         self.solvers = tuple(solvers)
@@ -73,9 +73,9 @@ class _KernelTable:
         self._cells = self.solvers[0].islands.cells
 
     def now(self) -> tuple[IntTable, memoryview]:
-        """The table, and the same numbers as a flat view, which Python reads faster.
+        """Return the table, and the same numbers as a flat view, which Python reads faster.
 
-        The table of one scene is its own row: what kernels write there is the scene's at once.
+        The table of one scene is its own row: kernels write directly into the scene's.
         """
         if self._is_one:
             islands = self.solvers[0].islands
@@ -86,18 +86,18 @@ class _KernelTable:
             self._cells = cells_of(self._table)
         return self._table, self._cells
 
-    def know_again(self, table: IntTable) -> bool:
-        """Look up the contacts of scenes whose links touch in another way than in the last step.
+    def recall_contacts(self, table: IntTable) -> bool:
+        """Look up the contacts of scenes whose touching links are not those of the last step.
 
         Args:
-            table: Of these scenes, as kernels have left it.
+            table: Table of these scenes, as kernels have left it.
 
         Returns:
-            True if all of them have touched like that before: kernels may try again.
+            True if all were found among earlier steps': kernels may try again.
         """
         rows = self.solvers[0].contacts.fetch()
         unknown = np.flatnonzero(table[:, SCENE.touching] < 0).tolist()
-        known = [k for k in unknown if self.solvers[k].knows_again(rows)]
+        known = [k for k in unknown if self.solvers[k].recall_contacts(rows)]
         return len(known) == len(unknown)
 
 
@@ -118,9 +118,9 @@ class JointSteps:
         return not advance(self._table.now()[0], ASK, 0.0, 0.0, 0.0, 0.0)
 
     def steps_needed(self, dt: float, *, has_room: bool = False) -> int:
-        """Count the engine steps that a step of ``dt`` seconds needs, as the joints move now.
+        """Return the number of engine steps that the present motion needs in ``dt`` seconds.
 
-        ``has_room``: nothing is in the way of their links.
+        ``has_room``: nothing is in the way of the links.
         """
         solvers = self._solvers
         if not has_room and all(solver.is_native for solver in solvers):
@@ -136,9 +136,9 @@ class JointSteps:
         """Find and apply all joint forces for one engine step of ``dt`` seconds.
 
         Args:
-            dt: [s]
-            gravity: That the engine applies [m/s^2], world axes.
-            is_next: True if nobody but the engine had a say since the last step.
+            dt: Length of the engine step [s].
+            gravity: Gravity of the engine [m/s^2], world axes.
+            is_next: True if nothing but the engine has acted since the last step.
 
         Raises:
             EngineError: A force is not finite; its scene, and all that it touches, got nothing.
@@ -159,7 +159,7 @@ class JointSteps:
             scene.tighten_loops()
 
     def _known(self) -> list[JointSolver]:
-        """The scenes that kernels probably know all about."""
+        """Return the scenes whose contacts kernels probably have in memory."""
         # Contacts between scenes are tracked in Python only: kernels try again now and then.
         self._turn = (self._turn + 1) % _PATIENCE
         known = [
@@ -174,12 +174,12 @@ class JointSteps:
     def _solve_in_kernels(
         self, solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]
     ) -> Sequence[JointSolver]:
-        """Solve the scenes that kernels know; returns them."""
+        """Solve scenes by kernels; return those that were solved."""
         group = self._table if len(solvers) == len(self._solvers) else _KernelTable(solvers)
         table, _ = group.now()
         found = int(advance(table, FORCES, dt, *gravity))
         if found & outcomes.TOUCHES and not found & _CANNOT:
-            group.know_again(table)
+            group.recall_contacts(table)
             table, _ = group.now()
             found = int(advance(table, FORCES, dt, *gravity))
         if found & _CANNOT:
@@ -200,16 +200,16 @@ class JointSteps:
     def make(self, settings: EngineSettings, count: int, *, may_divide: bool) -> MadeSteps:
         """Make the world's next steps in one call, as long as nothing in them needs Python.
 
-        Call it only if nobody wants a say in these steps, and after ``EngineIo.learn``.
+        Call it only if nothing else acts in these steps, and after ``EngineIo.learn``.
 
         Args:
-            settings: Of the world.
+            settings: Settings of the world.
             count: The most steps to make.
             may_divide: False if a step that needs several engine steps is made of one all the same.
 
         Returns:
-            The steps that were made: none if the world or what touches is another one than before,
-            or if the next step has to be divided.
+            The steps that were made: none if the world or its contacts have changed, or if the next
+            step has to be divided.
 
         Raises:
             EngineError: A force is not finite; the engine was given nothing.
@@ -227,7 +227,7 @@ class JointSteps:
             if io.commands.has_motors:  # they are set between the solve and the engine's step
                 stages &= ~STEP
                 steps = 1
-            elif solver.pushed:
+            elif solver.external_forces:
                 steps = 1
         islands = solvers[0].islands
         # Spelled out for one scene: of a cart-pole's step a call is a hundredth.
@@ -235,7 +235,7 @@ class JointSteps:
         cells[SCENE.steps] = steps
         gx, gy, gz = gravity
         found = advance(table, stages, dt, gx, gy, gz)
-        if found & outcomes.TOUCHES and not found & _CANNOT and self._table.know_again(table):
+        if found & outcomes.TOUCHES and not found & _CANNOT and self._table.recall_contacts(table):
             table, cells = self._table.now()
             cells[SCENE.steps] = steps
             found = advance(table, stages, dt, gx, gy, gz)
@@ -247,13 +247,13 @@ class JointSteps:
             for solver in solvers:
                 solver.is_known = True
                 solver.note(dt, gravity)
-            if found != _STEPPED:  # of one scene
+            if found != _STEPPED:  # only in calls for one scene
                 solvers[0].has_closed = bool(found & outcomes.CLOSED)
                 if found & outcomes.SENSED:
                     solvers[0].pairs_seen = cells[SCENE.pairs]
             return _ONE_MADE if made == 1 else MadeSteps(made)
         _take(solvers, table, found, dt, gravity)
-        if found & outcomes.CLOSED:  # of one scene
+        if found & outcomes.CLOSED:  # only in calls for one scene
             solvers[0].has_closed = True
             solvers[0].take_closed(found)
         return MadeSteps(made - 1, is_open=True, is_stepped=bool(found & _STEPPED))
@@ -266,7 +266,7 @@ def _take(
     dt: float,
     gravity: Sequence[float],
 ) -> None:
-    """Finish what kernels have solved, scene by scene, from the rows that they have left."""
+    """Finish what kernels have solved, scene by scene, from the rows of their table."""
     untold = found & outcomes.UNTOLD
     if not found & ~_OVER:
         for solver in solvers:
@@ -282,7 +282,7 @@ def _solve_in_python(
     solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float], *, is_next: bool
 ) -> None:
     """Follow the contacts from scene to scene; islands that span several are solved once."""
-    solver_of = {solver.contacts: solver for solver in _passive_last(solvers) if solver.has_work}
+    solver_of = {solver.contacts: solver for solver in _passive_last(solvers) if solver.has_joints}
     if len(solver_of) > 1:
         contacts = WorldContacts(solvers[0].client_id)
         for reader in solver_of:
@@ -292,7 +292,7 @@ def _solve_in_python(
     for solver in solver_of.values():
         if solver in solved:
             continue
-        touching = solver.look(dt, gravity, is_next=is_next)
+        touching = solver.find_contacts(dt, gravity, is_next=is_next)
         if touching is None:
             alone.append(solver)
             solver.contacts.is_reached = False
@@ -303,7 +303,7 @@ def _solve_in_python(
             other = solver_of.get(reader)
             is_free = other is not None and other not in solved and other not in alone
             if other is not None and is_free and touching.reaches_all(number):
-                other.take_part(is_next=is_next)
+                other.read_for_other_solve(is_next=is_next)
                 joined[number] = other
         found = solver.solve_touching(touching, dt, gravity, joined)
         for one, status in found:
@@ -316,7 +316,7 @@ def _solve_in_python(
 
 
 def _solve_alone(solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]) -> None:
-    """Solve scenes that touch nothing, all of them in one call."""
+    """Solve scenes without contacts in one call."""
     table = np.concatenate([solver.row for solver in solvers])
     prepare(table, PREPARE, 0, 0, dt, *gravity)
     solve(table, ALL_STAGES, 0, 0, 0, dt)
@@ -330,5 +330,5 @@ def _solve_alone(solvers: Sequence[JointSolver], dt: float, gravity: Sequence[fl
 
 
 def _passive_last(solvers: Iterable[JointSolver]) -> list[JointSolver]:
-    """Scenes without drives and limits of their own take part in the solves of the others."""
+    """Put scenes without drives and limits last: the solves of others may include them."""
     return sorted(solvers, key=lambda solver: solver.contacts.is_passive)

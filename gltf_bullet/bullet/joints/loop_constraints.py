@@ -1,8 +1,8 @@
 """Engine constraints that close loops, second anchors and cuts between multibodies.
 
 Constraint frames are relative to centres of mass. A gap at load would explode under a large force
-(measured: 50 mm released 27 kJ); it never reaches a constraint, because an axis that starts
-displaced stays a dof of the welded chain and is brought back by the solve (0.1 J).
+(measured: 50 mm released 27 kJ); no constraint ever gets one, because an axis that starts displaced
+stays a degree of freedom of the welded chain, and the solve brings it back (0.1 J).
 """
 
 from __future__ import annotations
@@ -31,38 +31,39 @@ from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose
 
 __all__ = ["NO_LOOPS", "LoopConstraints"]
 
-# --- The loops of one articulation, kept closed before a step by a stronger pull ------------------
+# --- Loops of one articulation, kept closed before a step by a stronger constraint ----------------
 #
-# After the step, kernels close what it has opened: see ``solver.last_step.closing``. They pull as
-# well where they call the engine; elsewhere Python does.
+# After the step, kernels close the remaining gaps: see ``solver.last_step.closing``. They also
+# shift the constraints where they call the engine; elsewhere Python does.
 
 TIGHTENING = 3.0
-"""The engine takes back 0.2 of a gap per step, which leaves five times what a step adds; it sees
-a gap larger by this many times (measured: four-bar at 4 rad/s 0.22 -> 0.055 mm; 4.0 would be all
-of it at once, without reserve)."""
+"""Multiple of a gap that is added to the gap that the engine sees. It corrects 0.2 of that per
+step, which alone would leave five times what a step adds (measured: four-bar at 4 rad/s 0.22 ->
+0.055 mm; 4.0 would correct the whole gap at once, without reserve).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Grip:
-    """Where a constraint of the engine holds its child."""
+    """The child end of a constraint of the engine."""
 
     constraint: int
     """PyBullet's id."""
     pivot: Sequence[float]
-    """[3], in the child's inertial frame."""
+    """Point in the child's inertial frame [m], [3]."""
     frame: int
-    """Of the child."""
+    """Frame of the child in the arena."""
     frame_from_inertial: FloatArray
-    """[3, 3], of the child."""
+    """Rotation of the child's inertial frame, [3, 3]."""
     sign: float
-    """-1 where the child is the first end of the loop."""
+    """-1 if the child is the first end of the loop, else 1."""
 
 
 class ClosedLoops:
-    """All loops of an articulation that constraints of the engine close."""
+    """The loops of an articulation that constraints of the engine close."""
 
     def __init__(self, articulation: Articulation, grips: Sequence[Grip]) -> None:
-        """Look up what each step needs; ``grips`` are in the order of the arena's closures."""
+        """Store the constraints; ``grips`` are in the order of the arena's closures."""
         self._client_id, self._grips = articulation.client_id, tuple(grips)
         self._is_shifted = np.zeros(len(grips), dtype=bool)
         arena, record = articulation.arena, articulation.record
@@ -73,7 +74,7 @@ class ClosedLoops:
 
     @property
     def records(self) -> list[IntArray]:
-        """What kernels need to know to :meth:`tighten`: a ``Loop`` of each constraint."""
+        """A ``Loop`` of each constraint, with which kernels :meth:`tighten` it."""
         found = []
         for number, grip in enumerate(self._grips):
             numbers: IntArray = np.zeros(LOOP_SIZE, dtype=np.int64)
@@ -87,13 +88,14 @@ class ClosedLoops:
         return found
 
     def tighten(self) -> None:
-        """Show the engine larger gaps than there are; after the solve, before the step."""
+        """Enlarge the gaps that the engine sees; call it between the solve and the step."""
         is_open = np.abs(self._gaps).max(axis=1) > CLOSED
         for k in np.flatnonzero(is_open | self._is_shifted).tolist():
             grip, pivot = self._grips[k], list(self._grips[k].pivot)
             gap: list[float] = np.clip(self._gaps[k], -LARGEST_GAP, LARGEST_GAP).tolist()
             world_from_frame: list[float] = self._poses[grip.frame, :9].tolist()
-            # Sum by sum as ``solver.engine.telling`` does: the engine is told the same to the bit.
+            # Summed in the order of ``solver.engine.telling``, so that the values are equal to the
+            # bit.
             for j in range(3 if is_open[k] else 0):
                 way = 0.0
                 for i in range(3):
@@ -153,21 +155,21 @@ class LoopConstraints:
 
     @property
     def is_any(self) -> bool:
-        """Whether there is anything to tighten."""
+        """True if there are loops to tighten."""
         return bool(self._loops)
 
     def tighten(self) -> None:
-        """See :meth:`ClosedLoops.tighten`."""
+        """Call :meth:`ClosedLoops.tighten` for all articulations."""
         for loops in self._loops:
             loops.tighten()
 
     @property
     def records(self) -> list[IntArray]:
-        """What kernels need to know to :meth:`tighten`."""
+        """Data of all constraints with which kernels :meth:`tighten` them."""
         return [record for loops in self._loops for record in loops.records]
 
     def _grip(self, articulation: Articulation, loop_constraint: LoopConstraint) -> Grip:
-        """Of the constraint just created."""
+        """Return the child end of the constraint that was just created."""
         child, sign = loop_constraint.second, 1.0
         if loop_constraint.first.multibody < 0 and loop_constraint.first.link == WORLD:
             child, sign = loop_constraint.first, -1.0
@@ -181,7 +183,7 @@ class LoopConstraints:
         )
 
     def _inertial_of(self, articulation: Articulation, child: LinkFrame) -> Pose:
-        """Where the engine has the middle of a constraint's child, in the frame of its link."""
+        """Return link_from_inertial of a constraint's child."""
         if child.multibody < 0:
             return self._world_anchor.inverse() if child.link == WORLD else IDENTITY_POSE
         spec = articulation.plan.multibodies[child.multibody].spec
@@ -202,7 +204,7 @@ class LoopConstraints:
         )
         child, child_link, child_frame = self._end(second, loop_constraint.second, anchors, created)
         if parent < 0:
-            # The engine wants a body first; the world may only be the child.
+            # PyBullet wants a body as parent; only the child may be the world.
             parent, parent_link, parent_frame, child, child_link, child_frame = (
                 child,
                 child_link,
@@ -243,7 +245,7 @@ class LoopConstraints:
         anchors: Mapping[int, AnchorMotion],
         created: list[int],
     ) -> tuple[int, int, Pose]:
-        """Body, link and the frame relative to that link's centre of mass."""
+        """Return body, link and the frame relative to that link's centre of mass."""
         if frame.multibody >= 0:
             body = articulation.body_ids[frame.multibody]
             inertial = self._inertial_of(articulation, frame)
@@ -265,4 +267,4 @@ class LoopConstraints:
 
 
 NO_LOOPS = LoopConstraints(-1, (), {}, [])
-"""Of scenes without joints."""
+"""Shared by scenes without loops."""

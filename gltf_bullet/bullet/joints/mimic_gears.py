@@ -1,4 +1,4 @@
-"""Joints that follow others (mimic rules of robots), by the engine's gear constraints."""
+"""Joints coupled to others (mimic rules of robots), by the engine's gear constraints."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ JOINT_MIMICS = IssueKind(
 )
 
 RETURN = 0.2
-"""Share of a difference that the engine takes back in a step, as of its other constraints."""
+"""Share of a difference that the engine corrects in a step, as for its other constraints."""
 DEFAULT_FORCE = 100.0
-"""[N, N m] where the robot states no effort."""
+"""Largest force [N, N m] for robots that state no effort."""
 
 
 def are_any_coupled(plans: ArticulationPlans) -> bool:
-    """Whether a joint follows another one."""
+    """Return True if a joint is coupled to another one."""
     joints = (planned for plan in plans.articulations for planned in plan.joints)
     return any(planned.joint.coupling is not None for planned in joints)
 
@@ -79,7 +79,7 @@ class MimicGears:
         )  # fmt: skip
 
     def remove(self) -> None:
-        """Take the constraints away, before their bodies go."""
+        """Remove the constraints; call it before their bodies are removed."""
         for constraint in self.constraint_ids:
             with contextlib.suppress(pybullet.error):
                 pybullet.removeConstraint(constraint, physicsClientId=self._client)

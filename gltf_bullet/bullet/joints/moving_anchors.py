@@ -1,4 +1,4 @@
-"""Attachment nodes of joints that move by themselves: animated nodes, and bodies with joints."""
+"""Moving attachments of joints: animated nodes, and bodies with a prescribed motion."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from gltf_bullet.transforms import (
 __all__ = ["MovingAnchors"]
 
 _Motion: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-"""Position and rotation xyzw now, velocity and spin over the coming step."""
+"""Present position and rotation xyzw, and velocity and spin over the coming step."""
 
 
 class MovingAnchors:
-    """Tells the joints of one scene where their moving attachments go."""
+    """Passes the motion of attachments to the articulations of one scene."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class MovingAnchors:
         articulations: ArticulationSet,
         link_of: Callable[[int], EngineLink],
     ) -> None:
-        """``link_of``: the engine link of a motion node's body."""
+        """``link_of``: returns the engine link of a motion node's body."""
         self._client_id = client_id
         self._bodies = plan.bodies.bodies
         self._nodes = plan.articulations.moving_anchors
@@ -44,10 +44,10 @@ class MovingAnchors:
 
     @property
     def is_any(self) -> bool:
-        """Whether a step has to be announced."""
+        """True if the scene has moving attachments."""
         return bool(self._nodes)
 
-    def aim(
+    def set_motion(
         self,
         node: int,
         position: FloatArray,
@@ -55,19 +55,19 @@ class MovingAnchors:
         velocity: FloatArray,
         spin: FloatArray,
     ) -> None:
-        """Say where an animated attachment node without motion is and goes in the coming step.
+        """Set the pose and velocity of an animated attachment node without motion for a step.
 
         Args:
             node: One of ``plan.articulations.moving_anchors``.
-            position: Now [m], shape [3].
-            rotation_xyzw: Now, shape [4].
-            velocity: Over the step [m/s], world axes, shape [3].
-            spin: Over the step [rad/s], world axes, shape [3].
+            position: Present position [m], shape [3].
+            rotation_xyzw: Present rotation, shape [4].
+            velocity: Velocity over the step [m/s], world axes, shape [3].
+            spin: Angular velocity over the step [rad/s], world axes, shape [3].
         """
         self._motion[node] = (position, rotation_xyzw, velocity, spin)
 
     def before_step(self, time_step: float, part: int = 0) -> None:
-        """Announce an engine step of ``time_step`` [s], the ``part``-th of a step."""
+        """Set all anchors for an engine step of ``time_step`` [s], the ``part``-th of a step."""
         for node in self._nodes:
             if node in self._bodies:
                 motion = self._body_motion(node, time_step)

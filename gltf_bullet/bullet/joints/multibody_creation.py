@@ -1,4 +1,4 @@
-"""The multibodies of articulations in the engine: with names, or sharing shapes."""
+"""Creation of articulations' multibodies in the engine: with names, or with shared shapes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
-from gltf_bullet.bullet.bodies.multibody_text import JointFacts, MultibodyNames, can_be_named
+from gltf_bullet.bullet.bodies.multibody_text import JointFacts, MultibodyNames, has_urdf_shapes
 from gltf_bullet.bullet.bodies.named_multibody import (
     NamedDescription,
     create_named_multibody,
@@ -36,10 +36,11 @@ __all__ = ["HEAVY", "create_multibodies", "is_ordinary"]
 
 _RECIPE: MemoKey[_Recipe] = MemoKey("how a multibody is created, by articulation and number")
 
-# --- What links and joints are called for PyBullet code that looks for them by name ---------------
+# --- Names of links and joints, for PyBullet code that looks for them by name ---------------------
 
 _LONGEST = 200
-"""Letters of up to 4 bytes each; what tells links apart comes behind them."""
+"""Largest number of characters, of up to 4 bytes each, without a number that makes a name unique.
+"""
 
 _AXES = {DofKind.LINEAR: "slide", DofKind.ANGULAR: "turn"}
 
@@ -47,10 +48,10 @@ _AXES = {DofKind.LINEAR: "slide", DofKind.ANGULAR: "turn"}
 def names_of_multibody(
     plan: ArticulationPlan, index: int, tree: NodeTree, motion_nodes: Collection[int]
 ) -> MultibodyNames:
-    """Links have the names of their nodes, joints those of the joint nodes.
+    """Name links after their nodes and joints after the joint nodes.
 
-    A joint of several axes has a name per axis. The body is called like the node that holds
-    nothing but this robot, else like its base.
+    A joint of several axes has a name per axis. The body has the name of the node that contains
+    nothing but this robot, else that of its base.
     """
     multibody = plan.multibodies[index]
     joint_of_link = _fixed_joints(plan, index, multibody)
@@ -94,16 +95,16 @@ def names_of_multibody(
 
 
 def _name(tree: NodeTree, node: int) -> str:
-    return _sayable(tree.names[node] or f"node {node}")
+    return _readable_name(tree.names[node] or f"node {node}")
 
 
-def _sayable(name: str) -> str:
-    """What PyBullet can read: it refuses NUL, and names of more than 1023 bytes (measured)."""
+def _readable_name(name: str) -> str:
+    """Return a name that PyBullet reads: it refuses NUL and more than 1023 bytes (measured)."""
     return name[:_LONGEST].replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _unique(names: list[str]) -> list[str]:
-    """URDF takes no name twice."""
+    """Add numbers to repeated names, because URDF needs unique ones."""
     found: list[str] = []
     used: set[str] = set()
     for name in names:
@@ -116,7 +117,7 @@ def _unique(names: list[str]) -> list[str]:
 
 
 def _fixed_joints(plan: ArticulationPlan, index: int, multibody: MultibodyPlan) -> dict[int, int]:
-    """Joint nodes of joints without any freedom, by the child's link."""
+    """Return joint nodes of joints without degrees of freedom, by the child's link."""
     found: dict[int, int] = {}
     parents = {k: link.parent for k, link in enumerate(multibody.spec.links)}
     for planned in plan.joints:
@@ -161,7 +162,7 @@ def _facts(plan: ArticulationPlan, node: int, dof: DofPlan | None, name: str) ->
 def _body_name(
     plan: ArticulationPlan, root: int, tree: NodeTree, motion_nodes: Collection[int]
 ) -> str:
-    """The name of the node above the base, where all bodies below it are this robot's."""
+    """Return the name of the node above the base, if all bodies below it are this robot's."""
     if root < 0 or tree.names[root] is None or not tree.ancestors(root):
         return ""
     above = tree.ancestors(root)[0]
@@ -169,22 +170,22 @@ def _body_name(
         return ""
     own = {node for multibody in plan.multibodies for node, _ in multibody.bodies}
     others = (n for n in motion_nodes if n not in own and above in tree.ancestors(n))
-    return "" if any(True for _ in others) else _sayable(tree.names[above] or "")
+    return "" if any(True for _ in others) else _readable_name(tree.names[above] or "")
 
 
 HEAVY = 1e9
-"""[kg] Heavier than anything that is called by a name."""
+"""Mass [kg] from which on multibodies are not created with names."""
 
 
 class CreatedMultibodies(NamedTuple):
-    """What :func:`create_multibodies` has put into the world."""
+    """Result of :func:`create_multibodies`."""
 
     ids: list[list[int]]
-    """Per articulation and multibody."""
+    """Body ids per articulation and multibody."""
     own_shapes: frozenset[int]
-    """Bodies that share their shapes with none."""
+    """Ids of bodies with shapes of their own."""
     apart: list[tuple[int, list[tuple[int, int]]]]
-    """Bodies, and pairs of links within them that the engine keeps from colliding by itself."""
+    """Bodies, each with the pairs of its links that the engine keeps from colliding."""
 
 
 def create_multibodies(
@@ -197,15 +198,15 @@ def create_multibodies(
     created: list[int],
     memo: PlanMemo,
 ) -> CreatedMultibodies:
-    """Put all multibodies of a scene into the world.
+    """Create all multibodies of a scene.
 
     Args:
         client_id: The world.
-        plans: Of all joints of a scene.
-        body_plans: By motion node.
+        plans: Plans of all joints of a scene.
+        body_plans: Plans of bodies by motion node.
         shape_ids_of: Engine shapes of a motion node's body, one per collider group.
-        visuals: Chooses what links show; ``None``: their shapes.
-        tree: Where names come from; ``None``: links have none, and share their shapes.
+        visuals: Visual shapes of the links; ``None``: their collision shapes.
+        tree: Source of names; ``None``: links have none, and share their shapes.
         created: Receives every body id at once.
         memo: Values that are the same for all copies of the plan.
 
@@ -240,15 +241,15 @@ def create_multibodies(
 
 
 class _Recipe(NamedTuple):
-    """How a multibody is made, wherever it stands."""
+    """Specification of a multibody, independent of its pose."""
 
     spec: MultibodySpec
     multibody: MultibodyPlan
-    """The same with whose its links are: for bodies without names."""
+    """Its plan, with the nodes of its links: for bodies without names."""
     apart: list[tuple[int, int]]
-    """Links that the engine keeps from colliding by itself."""
+    """Pairs of links that the engine keeps from colliding."""
     description: NamedDescription | None
-    """In words; ``None``: without names."""
+    """URDF description; ``None``: created without names."""
 
 
 def _recipe(
@@ -264,7 +265,7 @@ def _recipe(
     apart, spec = _kept_apart(multibody, plans.excluded_pairs, shapes)
     multibody = replace(multibody, spec=spec)
     description = None
-    if tree is not None and can_be_named(shapes) and is_ordinary(multibody.spec):
+    if tree is not None and has_urdf_shapes(shapes) and is_ordinary(multibody.spec):
         description = _described(plan, index, multibody, body_plans, shapes, visuals, tree())
     return _Recipe(spec, multibody, apart, description)
 
@@ -274,9 +275,10 @@ def _kept_apart(
     excluded_pairs: Collection[tuple[int, int]],
     shapes: Sequence[Sequence[PlacedShape]],
 ) -> tuple[list[tuple[int, int]], MultibodySpec]:
-    """Links that the engine can keep apart by itself, and the multibody as it is made for that.
+    """Return pairs of links that flags of the multibody keep apart, and its spec with these flags.
 
-    All links with colliders, if no two of them may meet; or those and their parents, if none may.
+    They are all pairs of links with colliders, if none may collide; or those of links and their
+    parents, if none of these may.
     """
     owners = [multibody.root_node, *(node for node, _ in multibody.owners)]
 
@@ -296,9 +298,9 @@ def _kept_apart(
 
 
 def is_ordinary(spec: MultibodySpec) -> bool:
-    """Whether masses are of this world: at 1e12 kg the other way to make bodies holds longer.
+    """Return True if masses are realistic, so that ``loadURDF`` can create the multibody.
 
-    (Measured: NaN in the first steps, where ``createMultiBody`` stays finite.)
+    At 1e12 kg it gives NaN in the first steps, where ``createMultiBody`` stays finite (measured).
     """
     return max([spec.mass, *(link.mass for link in spec.links)]) < HEAVY
 
@@ -330,7 +332,7 @@ def _described(
 def _shapes(
     multibody: MultibodyPlan, body_plans: Mapping[int, BodyPlan]
 ) -> list[tuple[PlacedShape, ...]]:
-    """Per link, the base first."""
+    """Return the shapes of each link, the base first."""
     owners = [(multibody.root_node, 0), *multibody.owners]
     found: list[tuple[PlacedShape, ...]] = []
     for node, group in owners:

@@ -1,1 +1,1 @@
-"""What a PyBullet world holds, whoever made it, as a ``WorldDescription``."""
+"""The contents of a PyBullet world, made by any code, as a ``WorldDescription``."""

@@ -1,8 +1,8 @@
-"""Bullet's own file format (``pybullet.saveBullet``), as far as nothing else tells what is in it.
+"""Bullet's own file format (``pybullet.saveBullet``), for what PyBullet's calls do not return.
 
-PyBullet answers no question about collision masks, and none about meshes from memory or of
-triangles; its files hold both. A file is a row of chunks, each an array of C structures under the
-address that it had in memory; the last chunk, ``DNA1``, says how every structure is laid out.
+No call returns collision masks, or meshes from memory or of triangles; the files contain both. A
+file is a row of chunks, each an array of C structures under the address that it had in memory; the
+last chunk, ``DNA1``, has the layout of every structure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BALL: Final = 8
 _BALLS: Final = 9
 _TRIANGLE_MESH: Final = 21
 _COMPOUND: Final = 31
-"""``BroadphaseNativeTypes`` of Bullet."""
+"""Shape types: ``BroadphaseNativeTypes`` of Bullet."""
 
 _BASIC: Final = {
     "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "long": "i4",
@@ -38,19 +38,19 @@ class SavedMesh:
 
     points: FloatArray
     triangles: IntArray | None
-    """``None``: the convex hull of the points."""
+    """Vertex indices, shape [m, 3]; ``None``: the convex hull of the points."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SavedBalls:
-    """The convex hull of balls: what MJCF's capsules are in the engine."""
+    """The convex hull of balls, as which the engine stores MJCF's capsules."""
 
     shape_from_balls: FloatArray
-    """[4, 4]"""
+    """Pose of the balls in the shape, [4, 4]."""
     centers: FloatArray
-    """[m], shape [k, 3]."""
+    """Centres [m], shape [k, 3]."""
     radii: FloatArray
-    """[m], shape [k]."""
+    """Radii [m], shape [k]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +63,7 @@ class _Chunk:
 
 
 class Record:
-    """One structure of the file, its members by name."""
+    """One structure of the file, with members by name."""
 
     def __init__(self, file: BulletFile, kind: str, offset: int) -> None:
         self._file = file
@@ -71,7 +71,7 @@ class Record:
         self._offset = offset
 
     def __getitem__(self, member: str) -> Any:
-        """Numbers and arrays as they are, pointers as addresses, structures as records."""
+        """Return numbers and arrays as they are, pointers as addresses, structures as records."""
         kind, offset, count, is_pointer = self._file.layouts[self.kind][0][member]
         at = self._offset + offset
         if is_pointer:
@@ -84,20 +84,20 @@ class Record:
         return values[0].item() if count == 1 else values
 
     def vector(self, member: str) -> FloatArray:
-        """The first three numbers of a btVector3."""
+        """Return the first three numbers of a btVector3."""
         owner: Record = self[member]
         values: FloatArray = owner["m_floats"][:3].astype(np.float64)
         return values
 
 
 class BulletFile:
-    """A parsed file."""
+    """A parsed file of Bullet."""
 
     def __init__(self, data: bytes) -> None:
         """Find all chunks.
 
         Raises:
-            EngineError: It is not of the kind that 64-bit little-endian machines write.
+            EngineError: It is not a file of 64-bit little-endian machines.
         """
         if data[:8] != b"BULLETd-":
             raise EngineError(f"the engine's file begins with {data[:12]!r}; must be BULLETd-v…")
@@ -117,7 +117,7 @@ class BulletFile:
     def _read_layouts(
         self,
     ) -> tuple[list[str], dict[str, tuple[dict[str, tuple[str, int, int, bool]], int]]]:
-        """Names of structures by number; per structure its members and its size."""
+        """Read the names of structures by number, and members and size of each structure."""
         dna = next(chunk for chunk in self.chunks if chunk.code == b"DNA1")
         data, at = self.data, dna.start + 8  # after SDNANAME
 
@@ -160,7 +160,7 @@ class BulletFile:
         return names, layouts
 
     def records(self, code: bytes) -> list[tuple[int, Record]]:
-        """All structures of chunks with a code, with their addresses."""
+        """Return all structures of chunks with a code, with their addresses."""
         return [
             (address, Record(self, self._names[chunk.kind], chunk.start))
             for address, chunk in self._by_address.items()
@@ -168,7 +168,7 @@ class BulletFile:
         ]
 
     def array(self, address: int) -> list[Record]:
-        """The structures that a pointer leads to; none for a null pointer."""
+        """Return the structures at an address; none for a null pointer."""
         chunk = self._by_address.get(address)
         if chunk is None:
             return []
@@ -177,7 +177,7 @@ class BulletFile:
         return [Record(self, kind, chunk.start + k * size) for k in range(chunk.count)]
 
     def numbers(self, address: int, dtype: str, width: int) -> Any:
-        """The plain numbers that a pointer leads to, shape [count, width]; none for null."""
+        """Return the plain numbers at an address, shape [count, width]; none for null."""
         chunk = self._by_address.get(address)
         if chunk is None:
             return np.zeros((0, width))
@@ -193,20 +193,20 @@ class BulletFile:
         return found
 
     def meshes(self, shape_address: int) -> list[list[SavedMesh]]:
-        """Per child of a collider's shape the meshes that it consists of, in its frame."""
+        """Return the meshes of each child of a collider's shape, in its frame."""
         children = self._children(shape_address)
         if children is None:
             return [self._leaves(shape_address)]
         return [self._leaves(child["m_childShape"]) for child in children]
 
     def has_balls(self, shape_address: int) -> bool:
-        """Whether ``pybullet.getCollisionShapeData`` ends the process there (measured)."""
+        """Return True for shapes at which ``getCollisionShapeData`` ends the process (measured)."""
         children = self._children(shape_address)
         own = [shape_address] if children is None else [c["m_childShape"] for c in children]
         return any(shape is not None and shape[0] == _BALLS for shape in map(self.shape, own))
 
     def balls(self, shape_address: int) -> list[SavedBalls | None]:
-        """Per child of a collider's shape its balls; ``None`` where it is something else."""
+        """Return the balls of each child of a collider's shape; ``None`` for other shapes."""
         found: list[SavedBalls | None] = []
         for frame, child in self.parts(shape_address):
             kind, record = self.shape(child) or (-1, None)
@@ -224,7 +224,7 @@ class BulletFile:
         return found
 
     def parts(self, address: int) -> list[tuple[FloatArray, int]]:
-        """Frames [4, 4] in a shape, and addresses, of its children; of a single one itself."""
+        """Return frame [4, 4] and address of each child of a shape, or of a single shape itself."""
         children = self._children(address)
         if children is None:
             return [(np.eye(4), address)] if self.shape(address) else []
@@ -238,13 +238,13 @@ class BulletFile:
         return found
 
     def shape(self, address: int) -> tuple[int, Record] | None:
-        """A shape by its type, one of ``BroadphaseNativeTypes``; ``None`` for a null pointer."""
+        """Return type (``BroadphaseNativeTypes``) and record of a shape; ``None`` for null."""
         records = self.array(address)
         if not records:
             return None
         head = records[0]
         while "m_shapeType" not in self.layouts[head.kind][0]:
-            # The base structure comes first in each of them.
+            # The base structure is the first member of each of them.
             head = head[next(iter(self.layouts[head.kind][0]))]
         return int(head["m_shapeType"]), records[0]
 
@@ -260,7 +260,7 @@ class BulletFile:
             return []
         kind, record = shape
         if kind == _COMPOUND:
-            # A file of several objects: parts without transforms of their own.
+            # A mesh file of several objects: parts without transforms of their own.
             parts = [self._leaves(child["m_childShape"]) for child in self._children(address) or ()]
             return [leaf for part in parts for leaf in part]
         if kind == _CONVEX_HULL:
@@ -294,5 +294,5 @@ class BulletFile:
         return found
 
     def is_empty_compound(self, address: int) -> bool:
-        """Whether a shape is a compound without children: the engine's way to say none."""
+        """Return True for a compound without children, which the engine uses for no shape."""
         return self._children(address) == []

@@ -1,4 +1,4 @@
-"""What PyBullet does not tell about a world, or glTF has no words for."""
+"""Issues about what PyBullet does not return of a world, or glTF cannot express."""
 
 from __future__ import annotations
 

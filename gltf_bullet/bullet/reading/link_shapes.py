@@ -1,4 +1,4 @@
-"""What the links of a PyBullet world collide with and look like."""
+"""Colliders and visuals of the links of a PyBullet world."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, rotation_to
 
 __all__ = ["LinkShapes", "primitive_of"]
 
-# --- Simple shapes in the engine's own file -------------------------------------------------------
+# --- Primitive shapes in the engine's own file ----------------------------------------------------
 
 _BOX: Final = 0
 _BALL: Final = 8
 _CAPSULE: Final = 10
 _CYLINDER: Final = 13
 _PLANE: Final = 28
-"""``BroadphaseNativeTypes`` of Bullet."""
+"""Shape types: ``BroadphaseNativeTypes`` of Bullet."""
 _Z: Final = 2
-"""The axis along which PyBullet's round shapes stand."""
+"""Axis of PyBullet's capsules and cylinders."""
 
 
 def saved_primitive(saved: BulletFile, address: int) -> ShapeGeometry | None:
-    """The shape at an address; ``None`` for meshes and what else a description has no word for."""
+    """Return the primitive at an address; ``None`` for meshes and other kinds of shapes."""
     kind, record = saved.shape(address) or (-1, None)
     if record is None or kind not in (_BOX, _BALL, _CAPSULE, _CYLINDER, _PLANE):
         return None
@@ -72,12 +72,12 @@ def saved_primitive(saved: BulletFile, address: int) -> ShapeGeometry | None:
 
 
 def _as_written(value: float) -> float:
-    """The shortest number that is the same in the single precision of the file."""
+    """Return the shortest number with the same value in the file's single precision."""
     return float(str(np.float32(value)))
 
 
 class LinkShapes:
-    """Reads shapes of one world; files are read once."""
+    """Reads shapes of one world; each mesh file is read once."""
 
     def __init__(
         self,
@@ -86,26 +86,27 @@ class LinkShapes:
         diagnostics: Diagnostics,
         may_read: Callable[[Path], bool] | None = None,
     ) -> None:
-        """``may_read``: which of the files that meshes name; ``None``: all."""
+        """``may_read``: returns True for mesh files that may be read; ``None``: all may."""
         self._client = client_id
         self._may_read = may_read
         self._saved = saved
         self._diagnostics = diagnostics
-        # Also what no visual was given for, if its collider is a mesh (measured).
+        # PyBullet also reports a file without a name for a mesh collider without a visual
+        # (measured).
         self._files: dict[str, MeshFile | str] = {"": "PyBullet does not tell it"}
         self._meshes: dict[int, list[list[MeshShape]]] = {}
 
     def colliders(
         self, body: int, link: int, link_from_inertial: Pose, saved: Record | None, shown: str
     ) -> tuple[ColliderDescription, ...]:
-        """Solid shapes of a link; ``saved`` is its collision object."""
+        """Return the solid shapes of a link; ``saved`` is its collision object."""
         if saved is not None and self._saved.has_balls(saved["m_collisionShape"]):
             return self._balls(saved["m_collisionShape"], link_from_inertial, shown)
         data = pybullet.getCollisionShapeData(body, link, physicsClientId=self._client)
         meshes = self._meshes_at(saved["m_collisionShape"]) if saved is not None else []
         if len(data) == 1:
-            # The objects of a file that stands unmoved in its link are the children of the link's
-            # own compound, and not of one below it (measured).
+            # If a mesh file has an identity pose in its link, its objects are children of the
+            # link's own compound, not of a compound below it (measured).
             meshes = [[mesh for parts in meshes for mesh in parts]]
         found: list[ColliderDescription] = []
         for k, entry in enumerate(data):
@@ -130,7 +131,7 @@ class LinkShapes:
     def saved_colliders(
         self, address: int, link_from_inertial: Pose, shown: str
     ) -> tuple[ColliderDescription, ...]:
-        """Solid shapes by the saved world alone."""
+        """Return the solid shapes from the saved world alone."""
         if self._saved.has_balls(address):
             return self._balls(address, link_from_inertial, shown)
         found: list[ColliderDescription] = []
@@ -141,7 +142,7 @@ class LinkShapes:
     def _saved_part(
         self, frame: FloatArray, part: int, link_from_inertial: Pose, shown: str
     ) -> list[ColliderDescription]:
-        """One child of a shape in the saved world; ``frame`` is [4, 4], in the shape."""
+        """Return one child of a shape in the saved world; ``frame``: its pose there, [4, 4]."""
         inner = self._saved.parts(part)
         if [address for _, address in inner] != [part]:
             # MJCF's cylinders from one point to another are compounds of one child (measured).
@@ -162,7 +163,7 @@ class LinkShapes:
     def _balls(
         self, address: int, link_from_inertial: Pose, shown: str
     ) -> tuple[ColliderDescription, ...]:
-        """Shapes among which are hulls of balls, as which MJCF's capsules come."""
+        """Return shapes with hulls of balls among them: MJCF's capsules."""
         found: list[ColliderDescription] = []
         balls_of = self._saved.balls(address)
         for (frame, part), balls in zip(self._saved.parts(address), balls_of, strict=True):
@@ -199,20 +200,20 @@ class LinkShapes:
     def visuals(
         self, data: Sequence[Any], colliders: Sequence[ColliderDescription], shown: str
     ) -> tuple[VisualDescription, ...]:
-        """What is drawn of a link.
+        """Return the visuals of a link.
 
         Args:
             data: Its entries of ``getVisualShapeData``.
-            colliders: Of the link, to be shown in the place of meshes that cannot be read.
-            shown: What to call the link.
+            colliders: Colliders of the link, shown in place of meshes that cannot be read.
+            shown: Name of the link for messages.
         """
         found = []
         for entry in data:
             kind, size, file, position, turn, color, texture = entry[2:9]
             if kind == pybullet.GEOM_PLANE and not any(size):
-                size = (0.0, 0.0, 1.0)  # PyBullet tells no normal of what is drawn
+                size = (0.0, 0.0, 1.0)  # PyBullet returns no normal for visual planes
             if color[3] == 0.0 or not any(size):
-                continue  # nothing to see
+                continue  # invisible
             pose = Pose(turn, position)
             shape = primitive_of(kind, size)
             image: bytes | None = None
@@ -232,7 +233,7 @@ class LinkShapes:
                     ]
                     continue
                 shape, image, scale = MeshShape(mesh.geometry), mesh.texture, size
-            # Every plane has PyBullet's own checkerboard, whatever somebody put on it (measured).
+            # Every plane has PyBullet's own checkerboard, whichever texture was set (measured).
             if texture >= 0 and image is None and kind != pybullet.GEOM_PLANE:
                 self._diagnostics.report(TEXTURE_UNREADABLE, ROOT, link=shown)
             if texture < 0:
@@ -241,13 +242,13 @@ class LinkShapes:
         return tuple(found)
 
     def is_ours(self, entry: Sequence[Any]) -> bool:
-        """Whether an entry of ``getVisualShapeData`` is a mesh that a scene of ours shows."""
+        """Return True if an entry of ``getVisualShapeData`` is a mesh of one of our scenes."""
         return self._mesh_of_ours(entry, IDENTITY_POSE) is not None
 
     def _mesh_of_ours(self, entry: Sequence[Any], pose: Pose) -> VisualDescription | None:
-        """A mesh that a scene of ours shows; PyBullet tells neither it nor its texture."""
+        """Return a mesh of one of our scenes; PyBullet returns neither it nor its texture."""
         mesh = shown_mesh(self._client, entry[0], entry[1])
-        # Another colour: the body has gone, and the user's has its id.
+        # If the colour differs, the scene's body is gone and the id is another body's.
         if mesh is None or not np.allclose(entry[7], mesh.color, atol=1e-6):
             return None
         geometry = MeshGeometry(mesh.points, mesh.triangles, mesh.normals, mesh.uvs)
@@ -272,7 +273,7 @@ class LinkShapes:
 
 
 def primitive_of(kind: int, size: Sequence[float]) -> ShapeGeometry | None:
-    """A shape as PyBullet tells it; ``None`` for meshes."""
+    """Return a shape from PyBullet's type and size; ``None`` for meshes."""
     if kind == pybullet.GEOM_BOX:
         return BoxShape((size[0], size[1], size[2]))
     if kind == pybullet.GEOM_SPHERE:
@@ -285,7 +286,7 @@ def primitive_of(kind: int, size: Sequence[float]) -> ShapeGeometry | None:
 
 
 def _mesh_shape(part: SavedMesh) -> MeshShape | None:
-    """Triangles as they are; a hull with the facets that its points span."""
+    """Return triangles as they are, or a convex hull with its facets."""
     from scipy.spatial import ConvexHull, QhullError
 
     if part.triangles is not None:
@@ -296,7 +297,7 @@ def _mesh_shape(part: SavedMesh) -> MeshShape | None:
     try:
         hull = ConvexHull(points)
     except QhullError:
-        # Flat: any triangles that name every point say the same hull.
+        # Flat: any triangles with all of its points have the same hull.
         fan = np.arange(1, len(points) - 1)
         triangles = np.stack([np.zeros_like(fan), fan, fan + 1], axis=1)
         return MeshShape(MeshGeometry(points, triangles), is_convex=True)

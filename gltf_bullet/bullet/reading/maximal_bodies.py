@@ -1,7 +1,7 @@
-"""Bodies of ``useMaximalCoordinates``, of which PyBullet tells little and its own file most.
+"""Bodies of ``useMaximalCoordinates``: read from Bullet's own file where PyBullet fails.
 
-``getCollisionShapeData`` fails for them, and ``getDynamicsInfo`` answers unset memory for their
-restitution, contact spring and inertial frame (measured).
+``getCollisionShapeData`` fails for them, and ``getDynamicsInfo`` returns uninitialised memory for
+their restitution, contact spring and inertial frame (measured).
 """
 
 from __future__ import annotations
@@ -22,35 +22,37 @@ from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
 __all__ = ["MaximalBodies", "anisotropic_friction", "contact_spring", "has_friction_anchor"]
 
-# --- What a collision object of a saved world says about its contacts -----------------------------
+# --- Contact properties in a collision object of a saved world ------------------------------------
 
 _HAS_CONTACT_SPRING: Final = 128
 """``CF_HAS_CONTACT_STIFFNESS_DAMPING`` of Bullet."""
 _HAS_FRICTION_ANCHOR: Final = 512
 """``CF_HAS_FRICTION_ANCHOR`` of Bullet."""
 _RIGID: Final = 1e9
-"""[N s/m] Contacts damped like this are rigid, their correction tuned, as in scenes of ours."""
+"""Damping [N s/m] from which on contacts are rigid, with a tuned error correction, as in our
+scenes.
+"""
 
 
 def contact_spring(stiffness: float, damping: float) -> tuple[float, float] | None:
-    """The spring of soft contacts; ``None`` where they are rigid."""
+    """Return the spring of soft contacts; ``None`` if they are rigid."""
     return None if damping >= _RIGID else (stiffness, damping)
 
 
 def saved_contact_spring(solid: Record) -> tuple[float, float] | None:
-    """:func:`contact_spring` of a collision object."""
+    """Return :func:`contact_spring` of a collision object."""
     if not solid["m_collisionFlags"] & _HAS_CONTACT_SPRING:
         return None
     return contact_spring(solid["m_contactStiffness"], solid["m_contactDamping"])
 
 
 def has_friction_anchor(solid: Record) -> bool:
-    """Whether contacts hold on to the point where they began."""
+    """Return True if contacts stick to the point where they began."""
     return bool(solid["m_collisionFlags"] & _HAS_FRICTION_ANCHOR)
 
 
 def anisotropic_friction(solid: Record) -> Vec3 | None:
-    """Factors of friction along the axes of the inertial frame; ``None``: alike along all."""
+    """Return factors of friction along the axes of the inertial frame; ``None``: isotropic."""
     if not solid["m_hasAnisotropicFriction"]:
         return None
     x, y, z = solid.vector("m_anisotropicFriction").tolist()
@@ -58,7 +60,7 @@ def anisotropic_friction(solid: Record) -> Vec3 | None:
 
 
 class MaximalBodies:
-    """Reads them one by one."""
+    """Reads bodies in maximal coordinates, one by one."""
 
     def __init__(self, client_id: int, shapes: LinkShapes, diagnostics: Diagnostics) -> None:
         self._client = client_id
@@ -66,19 +68,19 @@ class MaximalBodies:
         self._diagnostics = diagnostics
 
     def read(self, body: int, rigid: Record, name: str, shown: str) -> LinkDescription:
-        """The only link of a body.
+        """Return the only link of a body.
 
         Args:
             body: Its id.
-            rigid: It in the saved world.
-            name: Of the link.
-            shown: What to call it.
+            rigid: Its record in the saved world.
+            name: Name of the link.
+            shown: Name of the link for messages.
         """
         solid: Record = rigid["m_collisionObjectData"]
         info = pybullet.getDynamicsInfo(body, -1, physicsClientId=self._client)
         position, rotation = pybullet.getBasePositionAndOrientation(body, self._client)
         linear, angular = pybullet.getBaseVelocity(body, self._client)
-        # The engine moves shapes into the inertial frame as the body is made.
+        # The engine moves shapes into the inertial frame when it creates the body.
         shapes = self._shapes.saved_colliders(solid["m_collisionShape"], IDENTITY_POSE, shown)
         flags = pybullet.VISUAL_SHAPE_DATA_TEXTURE_UNIQUE_IDS
         looks = pybullet.getVisualShapeData(body, flags, physicsClientId=self._client)
@@ -117,7 +119,7 @@ class MaximalBodies:
 
 
 def _link_from_inertial(drawn: Sequence[Any], shapes: Sequence[ColliderDescription]) -> Pose | None:
-    """Where the inertial frame is, by what is drawn just as it collides; ``None``: nobody knows."""
+    """Return the inertial frame, found by comparing visuals with colliders; ``None``: unknown."""
     if not drawn:
         return IDENTITY_POSE
     frames = []

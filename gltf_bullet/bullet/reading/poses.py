@@ -1,4 +1,4 @@
-"""Where the links of plain PyBullet bodies are, quickly: what a recording reads again and again."""
+"""Poses of the links of any PyBullet bodies, read fast for recordings."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gltf_bullet.transforms import FloatArray
 __all__ = ["InertialPoses"]
 
 _KEY = "gltf_bullet recording"
-"""User data of every recorded body: it goes with the body, of which the id is given out again."""
+"""User data key of recorded bodies; the data is removed with the body, whose id is reused."""
 
 
 class InertialPoses:
     """Reads the inertial frames of all links of some bodies, body by body, the base first.
 
-    Bodies that are removed stay where they were read last.
+    A removed body keeps the poses that were read last.
     """
 
     def __init__(self, client_id: int, body_ids: Sequence[int]) -> None:
@@ -28,7 +28,7 @@ class InertialPoses:
         self._bodies = [_Body(client_id, body) for body in body_ids]
 
     def read(self) -> FloatArray:
-        """Positions and rotations xyzw in the world, shape [link_count, 7].
+        """Return positions and rotations xyzw in the world, shape [link_count, 7].
 
         Raises:
             EngineError: The client is not connected.
@@ -44,7 +44,7 @@ class InertialPoses:
         return np.array(rows).reshape(-1, 7)
 
     def newly_lost(self) -> list[tuple[int, int]]:
-        """Numbers and ids of the bodies that were removed since this was asked last.
+        """Return numbers and ids of the bodies that were removed since the last call.
 
         Raises:
             EngineError: The client is not connected.
@@ -60,7 +60,7 @@ class InertialPoses:
         return lost
 
     def time_step(self) -> float:
-        """[s] of one ``stepSimulation``.
+        """Return the length of one ``stepSimulation`` [s].
 
         Raises:
             EngineError: The client is not connected.
@@ -73,7 +73,7 @@ class InertialPoses:
 
 
 class _Body:
-    """One recorded body."""
+    """One recorded body, identified by user data."""
 
     def __init__(self, client_id: int, body_id: int) -> None:
         self.id = body_id
@@ -81,18 +81,18 @@ class _Body:
         self.rows: list[float] = []
         self._client = client_id
         self._links = list(range(pybullet.getNumJoints(body_id, physicsClientId=client_id)))
-        # Another recording's mark is as good.
-        self._mark = pybullet.getUserDataId(body_id, _KEY, physicsClientId=client_id)
-        if self._mark < 0:
+        # A tag of another recording is as good.
+        self._tag_id = pybullet.getUserDataId(body_id, _KEY, physicsClientId=client_id)
+        if self._tag_id < 0:
             pybullet.addUserData(body_id, _KEY, secrets.token_hex(8), physicsClientId=client_id)
-            # PyBullet shows none on bodies that it has not synchronised (those of a batch).
-            self._mark = pybullet.getUserDataId(body_id, _KEY, physicsClientId=client_id)
-        self._says = self._read_mark()
+            # PyBullet returns none on bodies that it has not synchronised (those of a batch).
+            self._tag_id = pybullet.getUserDataId(body_id, _KEY, physicsClientId=client_id)
+        self._tag = self._read_tag()
 
     def is_there(self) -> bool:
-        """Whether the id is still that of this body."""
-        if self._mark >= 0:
-            return self._read_mark() == self._says
+        """Return True if the id still belongs to this body."""
+        if self._tag_id >= 0:
+            return self._read_tag() == self._tag
         try:
             pybullet.getBasePositionAndOrientation(self.id, self._client)
         except pybullet.error:
@@ -101,14 +101,14 @@ class _Body:
             raise
         return True
 
-    def _read_mark(self) -> bytes | None:
-        if self._mark < 0:
+    def _read_tag(self) -> bytes | None:
+        if self._tag_id < 0:
             return None
-        mark: bytes | None = pybullet.getUserData(self._mark, self._client)
-        return mark
+        tag: bytes | None = pybullet.getUserData(self._tag_id, self._client)
+        return tag
 
     def read(self) -> None:
-        """Where all links are now."""
+        """Read the poses of all links."""
         rows: list[float] = []
         for part in pybullet.getBasePositionAndOrientation(self.id, self._client):
             rows += part

@@ -1,4 +1,4 @@
-"""Robots of the formats that PyBullet parses, as world descriptions."""
+"""Robots of the formats that PyBullet parses (URDF, SDF), as world descriptions."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from gltf_bullet.errors import ContainerError
 
 __all__ = ["RefusedError", "read_robot", "try_robot"]
 
-# --- A child process loads a robot first: robots that end PyBullet end that of the child alone ----
+# --- A child process loads a robot first, because some files end PyBullet's process ---------------
 #
-# The texts are checked before, but nobody knows everything that PyBullet's importers trip over.
+# The texts are checked before, but not for everything on which PyBullet's importers fail.
 
 _PROGRAM: Final = """
 import sys
@@ -51,7 +51,7 @@ except pybullet.error:
     sys.exit(3)
 """
 _REFUSED: Final = 3
-"""How the program ends where PyBullet raises."""
+"""Exit code of the program if PyBullet raises."""
 _TAG: Final = re.compile(r"b3(?:Warning|Error|Printf)\[[^\]]*\]:\n?")
 _FORESEEN: Final = (
     "unknown field", "unhandled", "No inertial data", "multiple root links",
@@ -59,23 +59,23 @@ _FORESEEN: Final = (
     "No default visual", "expected a world element", "joint unsupported", "no axis element",
     "Couldn't parse vector3", "Workaround activated",
 )  # fmt: skip
-"""Of what these lines tell there are issues that say it better, or it is nothing."""
+"""Lines of PyBullet that are left out: our issues say the same better, or they do not matter."""
 _LONGEST: Final = 400
-"""Characters of what PyBullet says."""
+"""Largest number of characters of PyBullet's output in an issue."""
 
 
 class RefusedError(Exception):
-    """PyBullet does not load the file; the message says why."""
+    """PyBullet does not load the file; the message has the reason."""
 
 
 def try_robot(call: str, file: Path, *, fixed_base: bool, flags: int) -> str:
-    """Load a file in a process of its own, and return what PyBullet said.
+    """Load a file in a child process; return PyBullet's output.
 
     Args:
         call: ``"loadURDF"``, ``"loadSDF"`` or ``"loadMJCF"``.
-        file: What to load.
-        fixed_base: URDF: the base stands still.
-        flags: Of ``loadURDF``.
+        file: The file to load.
+        fixed_base: URDF: the base is fixed.
+        flags: Flags of ``loadURDF``.
 
     Raises:
         RefusedError: PyBullet raises, or its process ends.
@@ -98,7 +98,7 @@ def try_robot(call: str, file: Path, *, fixed_base: bool, flags: int) -> str:
 
 
 def engine_lines(said: str, passed_over: tuple[str, ...] = _FORESEEN) -> str:
-    """What PyBullet said, in one line, without what issues tell."""
+    """Return PyBullet's output in one line, without what issues say."""
     said = re.sub(r"^pybullet build time.*$", "", said, flags=re.MULTILINE)
     parts = [" ".join(part.split()) for part in _TAG.split(said)]
     kept = []
@@ -106,7 +106,7 @@ def engine_lines(said: str, passed_over: tuple[str, ...] = _FORESEEN) -> str:
     for part in parts:
         if not part:
             continue
-        # Names of what a line is about come as lines of their own.
+        # Names of a line's subject come as lines of their own.
         if any(words in part for words in passed_over) or (is_name and " " not in part):
             is_name = True
             continue
@@ -118,7 +118,7 @@ def engine_lines(said: str, passed_over: tuple[str, ...] = _FORESEEN) -> str:
 
 @contextmanager
 def without_engine_talk() -> Iterator[None]:
-    """What C code prints goes nowhere: the output may be JSON."""
+    """Discard what C code prints to the standard output, which may be JSON."""
     sys.stdout.flush()
     library = ctypes.CDLL(None) if os.name == "posix" else ctypes.cdll.msvcrt
     library.fflush(None)
@@ -146,15 +146,15 @@ def read_robot(
     inertia_from_file: bool = False,
     allowed: Iterable[str | os.PathLike[str]] = (),
 ) -> WorldDescription:
-    """What PyBullet makes of a .urdf or .sdf file, in a world of its own.
+    """Load a .urdf or .sdf file by PyBullet, in a world of its own.
 
     Args:
         path: The file.
         diagnostics: Receives what is lost.
-        fixed_base: URDF: the base stands still.
-        self_collision: Links of one body meet, except neighbours.
-        inertia_from_file: URDF: the inertias that the file states; else, as ``loadURDF`` does by
-            default, those of the collision shapes.
+        fixed_base: URDF: the base is fixed.
+        self_collision: Links of one body collide, except neighbours.
+        inertia_from_file: URDF: use the inertias that the file states; else, as ``loadURDF`` does
+            by default, those of the collision shapes.
         allowed: Folders, besides its own and ROS packages, that it may name files in.
 
     Raises:
@@ -196,7 +196,8 @@ def read_robot(
                 mimic=robot.mimic,
                 twists=robot.twists,
                 with_gravity=False,
-                # What was written here for PyBullet comes of files that the robot may name.
+                # Files that we wrote for PyBullet have the content of files that the robot may
+                # name.
                 may_read=lambda found: found.parent == file.parent or folders.holds(found),
             )
         except pybullet.error as error:
@@ -219,7 +220,7 @@ def read_robot(
 def _with_inertias(
     world: WorldDescription, stated: Mapping[str, StatedInertia], diagnostics: Diagnostics
 ) -> WorldDescription:
-    """The world with the file's inertias for links with mass of whose shapes there are none.
+    """Return the world with the file's inertias for links with mass but without shapes.
 
     PyBullet gives them that of a box of 2 mm (measured: 6.7e-7 kg m2 for 1 kg).
     """

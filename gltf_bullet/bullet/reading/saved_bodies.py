@@ -1,4 +1,4 @@
-"""Which records of a saved world belong to which body."""
+"""Assignment of the records of a saved world to PyBullet's body ids."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from gltf_bullet.transforms import Pose, Quat, Vec3
 __all__ = ["SavedBodies"]
 
 _RIGID: Final = 1
-"""What ``getDynamicsInfo`` calls a body in maximal coordinates; 2: multibody, 3: soft."""
+"""Type of a body in maximal coordinates in ``getDynamicsInfo``; 2: multibody, 3: soft."""
 _ROUNDING: Final = 1e-9
-"""How far rotation matrices, and dot products of quaternions, of one rotation are apart at most."""
+"""Largest difference of rotation matrices, and of dot products of quaternions, of one rotation."""
 _Key = tuple[bool, int, tuple[float, ...]]
-"""In maximal coordinates; number of links; where the base is, to the bit."""
+"""True for maximal coordinates; number of links; position of the base, exact to the bit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,16 +33,16 @@ class _SavedBody:
     key: _Key
     record: Record
     colliders: dict[int, Record]
-    """Its collision objects by link."""
+    """Its collision objects by link index, -1 for the base."""
 
     @property
     def friction(self) -> float:
-        """Of the base."""
+        """Friction of the base."""
         base = self.colliders.get(-1)
         return math.nan if base is None else float(base["m_friction"])
 
     def is_turned(self, rotation: Quat) -> bool:
-        """Whether PyBullet would answer this rotation for it."""
+        """Return True if PyBullet returns this rotation for the body."""
         if not self.key[0]:
             saved = self.record["m_baseWorldOrientation"]["m_floats"]
             return bool(abs(abs(float(np.dot(saved, rotation))) - 1.0) < _ROUNDING)
@@ -54,11 +54,11 @@ class _SavedBody:
 
 
 class SavedBodies:
-    """A world as the engine saves it, and the records of each body in it.
+    """A saved world, and the records of each body in it.
 
-    Bodies have no number in the file, and no order of theirs says which is which: PyBullet gives
-    ids out again, and a changed collision filter files a body anew. They are told by where they
-    are, which is equal to the bit; those at one place by a mark.
+    Bodies have no id in the file, and their order does not identify them: PyBullet reuses ids, and
+    a changed collision filter moves a body in the list. They are identified by their position,
+    which is equal to the bit; those at one position by a temporary change of friction.
     """
 
     def __init__(self, client_id: int, body_ids: Iterable[int]) -> None:
@@ -83,7 +83,7 @@ class SavedBodies:
         if several:
             options.update(_told_by_marks(client_id, several, listed))
         self.uncertain = {body: len(found) for body, found in options.items() if len(found) != 1}
-        """How many records may be those of a body, where that is not one."""
+        """Number of possible records of each body for which that is not one."""
         taken: set[int] = set()
         self._saved: dict[int, _SavedBody] = {}
         for body, found in options.items():
@@ -92,22 +92,24 @@ class SavedBodies:
                 self._saved[body] = listed[number]
         left = [saved.key[0] for k, saved in enumerate(listed) if k not in taken]
         self.nameless_count = sum(left)
-        """Bodies in maximal coordinates that PyBullet has no id for: links of loaded robots."""
+        """Number of bodies in maximal coordinates without an id: links of loaded robots."""
         self.unlisted_count = len(left) - sum(left)
-        """Multibodies that PyBullet does not list: those of a batch, before ``syncBodyInfo``."""
+        """Number of multibodies that PyBullet does not list: those of a batch, before
+        ``syncBodyInfo``.
+        """
 
     def colliders(self, body: int) -> dict[int, Record]:
-        """The collision objects of a body by link; -1 is the base."""
+        """Return the collision objects of a body by link; -1 is the base."""
         saved = self._saved.get(body)
         return {} if saved is None else saved.colliders
 
     def links(self, body: int) -> list[Record]:
-        """The links of a multibody, without its base; none where it was not found."""
+        """Return the links of a multibody, without its base; none if it was not found."""
         saved = self._saved.get(body)
         return [] if saved is None or saved.key[0] else self.file.array(saved.record["m_links"])
 
     def rigid(self, body: int) -> Record | None:
-        """A body in maximal coordinates; ``None`` for a multibody."""
+        """Return the record of a body in maximal coordinates; ``None`` for a multibody."""
         saved = self._saved.get(body)
         return saved.record if saved is not None and saved.key[0] else None
 
@@ -120,7 +122,7 @@ def _save(client_id: int) -> BulletFile:
 
 
 def _listed(file: BulletFile) -> list[_SavedBody]:
-    """All bodies of a file, in its order."""
+    """Return all bodies of a file, in its order."""
     listed = []
     for address, record in file.records(b"MBDY"):
         links = {int(c["m_link"]): c["m_colObjData"] for c in file.colliders_of.get(address, ())}
@@ -137,10 +139,10 @@ def _listed(file: BulletFile) -> list[_SavedBody]:
 def _told_by_marks(
     client_id: int, options: Mapping[int, Sequence[int]], listed: Sequence[_SavedBody]
 ) -> dict[int, list[int]]:
-    """Of the records that may be those of bodies at one place, the one that each body marks.
+    """Identify bodies at one position by the last bits of the friction of their bases.
 
-    The mark is in the last bits of the friction of its base, the one number that PyBullet sets by
-    id for every kind of body, that it saves and that it takes back to the bit. No step sees it.
+    Friction is the one number that PyBullet sets by id for every kind of body, saves, and sets back
+    exact to the bit. No step is made meanwhile.
     """
     own = {
         body: float(pybullet.getDynamicsInfo(body, -1, physicsClientId=client_id)[1])

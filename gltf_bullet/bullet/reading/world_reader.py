@@ -1,4 +1,7 @@
-"""A PyBullet world, whoever filled it, as a :class:`WorldDescription`. Nothing in it is changed."""
+"""A PyBullet world, filled by any code, as a :class:`WorldDescription`; the world is not changed.
+
+The file is long because joints, constraints and links are read from the same bodies in one pass.
+"""
 
 from __future__ import annotations
 
@@ -48,20 +51,20 @@ from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
 __all__ = ["Newcomers", "SelfCollision", "all_bodies", "read_bodies", "read_world"]
 
-# --- Limits and damping of joints as they act now: ``getJointInfo`` answers those of creation -----
+# --- Present limits and damping of joints: ``getJointInfo`` returns those of creation -------------
 
 _BEYOND: Final = 1e9
-"""[rad, m] What scenes of ours set where the engine is to hold no limit is larger."""
+"""Bound [rad, m] below that of limits that our scenes set to infinite."""
 
 
 def limits_of(info: Any, saved: Record | None, *, is_ours: bool) -> tuple[float, float]:
-    """Lower and upper limit [rad, m] of a joint; infinite without.
+    """Return lower and upper limit [rad, m] of a joint; infinite if unlimited.
 
     Args:
-        info: What ``getJointInfo`` answers.
+        info: Result of ``getJointInfo``.
         saved: The link in the saved world, if it is known.
-        is_ours: Whether a scene of ours solves the joint: the engine's limits then only back the
-            solve up, a little wider or not at all, and those of the file are in ``info`` if
+        is_ours: True if one of our scenes solves the joint: the engine's limits then only support
+            the solve, a little wider or not at all, and those of the file are in ``info`` if
             anywhere.
     """
     stated = (info[8], info[9])
@@ -77,17 +80,17 @@ def limits_of(info: Any, saved: Record | None, *, is_ours: bool) -> tuple[float,
 
 
 def damping_of(info: Any, saved: Record | None, *, is_ours: bool) -> tuple[float, float]:
-    """Damping [N m s/rad, N s/m] of a joint, and what of it was added to a scene's file's."""
+    """Return the damping [N m s/rad, N s/m] of a joint, and the part that a scene's file lacks."""
     stated = float(info[6])
     if saved is None:
         return stated, 0.0
     now = float(saved["m_jointDamping"])
-    # In scenes of ours the solve does the file's.
+    # In our scenes, the solve applies the file's damping.
     return (stated + now, now) if is_ours else (now, 0.0)
 
 
 def unit_axis(vector: Vec3) -> Vec3:
-    """The axis of a joint; X where PyBullet tells none, as for fixed ones."""
+    """Return the unit axis of a joint; X if PyBullet returns none, as for fixed ones."""
     length = math.hypot(*vector)
     if length == 0.0:
         return (1.0, 0.0, 0.0)
@@ -103,7 +106,7 @@ _KIND = {
     pybullet.JOINT_PRISMATIC: ConstraintKind.PRISMATIC,
 }
 _NO_LIMIT_FORCE = 1e9
-"""[N] A constraint that may pull as hard as this is taken for a rigid one."""
+"""Force [N] from which on a constraint counts as rigid."""
 
 
 def read_constraints(
@@ -113,13 +116,13 @@ def read_constraints(
     without: Collection[int],
     diagnostics: Diagnostics,
 ) -> list[ConstraintDescription]:
-    """All constraints that hold one of some bodies.
+    """Return all constraints on some bodies.
 
     Args:
         client_id: A connected world.
         bodies: The bodies that are described.
-        index_of: Which of them an id stands for.
-        without: Constraints that are left out and not named.
+        index_of: Index in ``bodies`` by body id.
+        without: Constraints that are left out without an issue.
         diagnostics: Receives the constraints that cannot be described.
     """
     found = []
@@ -141,7 +144,7 @@ def read_constraints(
 
 
 def _lost(info: Any, others: set[int]) -> str:
-    """Why a constraint cannot be described; empty if it can."""
+    """Return the reason why a constraint cannot be described; empty if it can."""
     if others:
         return f"to body {min(others)}, which is not written"
     if info[4] in _KIND:
@@ -173,7 +176,9 @@ def _described(
 
 
 SelfCollision = bool | Collection[int] | None
-"""Whether links of one body meet: of all bodies, of some, or of those that touch themselves now."""
+"""Self-collision of all bodies, or ids of bodies with it, or ``None``: bodies that touch
+themselves.
+"""
 
 _JOINT_KIND = {
     pybullet.JOINT_REVOLUTE: JointKind.REVOLUTE,
@@ -197,19 +202,21 @@ def read_world(
     idle_axes: Collection[EngineLink] = (),
     may_read: Callable[[Path], bool] | None = None,
 ) -> WorldDescription:
-    """Everything that PyBullet tells about its bodies and constraints.
+    """Describe all bodies and constraints of a world, as far as PyBullet returns them.
 
     Args:
         client_id: A connected world.
-        body_ids: Which bodies; ``None``: all. Constraints between them, and to the world, follow.
+        body_ids: Bodies to describe; ``None``: all. Constraints between them, and to the world,
+            are included.
         diagnostics: Receives what is lost.
-        self_collision: PyBullet does not tell it; ``None``: bodies whose links touch one another.
+        self_collision: Self-collision, which PyBullet does not return; ``None``: of bodies whose
+            links touch one another.
         mimic: Rules by joint name, which PyBullet does not read.
-        twists: Of limits of spherical joints, by joint name, which PyBullet does not tell.
-        with_gravity: Whether the description states the world's gravity.
+        twists: Limits of twist of spherical joints by joint name, which PyBullet does not return.
+        with_gravity: Include the world's gravity.
         without: Constraints that are described otherwise.
-        idle_axes: Axes of which it is known that no motor acts on them.
-        may_read: Which of the files that meshes name; ``None``: all.
+        idle_axes: Axes that are known to have no motor.
+        may_read: Returns True for mesh files that may be read; ``None``: all may.
 
     Raises:
         EngineError: There is no such body, also among those of ``self_collision``.
@@ -243,7 +250,7 @@ def read_world(
 
 
 def read_bodies(client_id: int, body_ids: Sequence[int] | None) -> list[int]:
-    """The bodies that :func:`read_world` describes, in its order.
+    """Return the bodies that :func:`read_world` describes, in its order.
 
     Raises:
         EngineError: There is no such body.
@@ -270,7 +277,7 @@ def _require(client_id: int, body_ids: Collection[int], of: str) -> None:
 
 
 def all_bodies(client_id: int) -> list[int]:
-    """Ids of all bodies that PyBullet knows, in its order."""
+    """Return the ids of all bodies that PyBullet lists, in its order."""
     return [
         int(pybullet.getBodyUniqueId(k, physicsClientId=client_id))
         for k in range(pybullet.getNumBodies(physicsClientId=client_id))
@@ -290,7 +297,7 @@ def _meets_itself(client_id: int, body: int, wanted: SelfCollision) -> bool:
 
 
 class _BodyReader:
-    """Reads bodies one by one; each record of the saved world belongs to one of them."""
+    """Reads bodies one by one, from PyBullet and from their records in the saved world."""
 
     def __init__(
         self,
@@ -323,12 +330,12 @@ class _BodyReader:
             )  # fmt: skip
         rigid = self._saved.rigid(body)
         if rigid is not None:
-            # PyBullet calls the body what it calls the base of a multibody (measured).
+            # PyBullet uses the name of the base for a body in maximal coordinates (measured).
             name = _text(base_name) or _text(body_name)
             link = self._maximal.read(body, rigid, name, f"link {name!r} of body {body}")
             return BodyDescription(name="", links=(link,))
         colliders, saved_links = self._saved.colliders(body), self._saved.links(body)
-        is_ours = self._session is not None and self._session.holds(body)
+        is_ours = self._session is not None and self._session.has_body(body)
         visuals = pybullet.getVisualShapeData(
             body, pybullet.VISUAL_SHAPE_DATA_TEXTURE_UNIQUE_IDS, physicsClientId=self._client
         )
@@ -375,7 +382,7 @@ class _BodyReader:
         )
 
     def _motion(self, body: int, link: int) -> tuple[Pose, Vec3, Vec3]:
-        """World from inertial frame, and both velocities of its origin."""
+        """Return world_from_inertial of a link, and both velocities of its origin."""
         if link < 0:
             position, rotation = pybullet.getBasePositionAndOrientation(body, self._client)
             return Pose(rotation, position), *pybullet.getBaseVelocity(body, self._client)
@@ -401,8 +408,9 @@ class _BodyReader:
         info = pybullet.getJointInfo(body, link, physicsClientId=self._client)
         parent = info[16] + 1
         kind = _JOINT_KIND.get(info[2], JointKind.FIXED)
-        # Bullet keeps the joint between inertial frames: the turn from parent to child, inverted,
-        # and the pivot seen from the parent; the pivot is the origin of the link (measured).
+        # Bullet defines the joint between inertial frames: the rotation from parent to child,
+        # inverted, and the pivot in the parent's frame; the pivot is the origin of the link
+        # (measured).
         x, y, z, w = info[15]
         to_child = Pose((-x, -y, -z, w), info[14])
         child_turn = Pose(common.link_from_inertial.rotation_xyzw, (0.0, 0.0, 0.0))
@@ -433,7 +441,7 @@ class _BodyReader:
         )
 
     def _swings(self, info: Sequence[Any], name: str) -> Vec3 | None:
-        """Largest turns about X, Y and Z; without one of them, PyBullet makes no limit."""
+        """Return the largest turns about X, Y, Z [rad]; PyBullet has no limit without all."""
         about_x, about_y, effort = info[8:11]
         if min(about_x, about_y, effort) <= 0.0:
             return None
@@ -457,7 +465,7 @@ class _BodyReader:
         return largest
 
     def _check_motor(self, body: int, link: int, name: str, kind: JointKind) -> None:
-        """Name a motor that exerted something in the last step; nothing tells of others."""
+        """Report a motor that exerted a force in the last step; others cannot be found."""
         if kind is JointKind.SPHERICAL:
             state = pybullet.getJointStateMultiDof(body, link, physicsClientId=self._client)
             force = math.hypot(*state[3])
@@ -472,13 +480,13 @@ def _text(name: bytes) -> str:
     return name.decode("utf-8", "replace")
 
 
-# --- Bodies that were made while a recording runs, and are not in it ------------------------------
+# --- Bodies that were created while a recording runs, and are not in it ---------------------------
 
 
 class Newcomers:
-    """Notices bodies with ids that no body had before.
+    """Finds bodies with ids that no body had before.
 
-    One that has the id of a removed body is named with that removal.
+    A new body with the id of a removed one is reported with that removal.
     """
 
     def __init__(self, client_id: int) -> None:
@@ -487,7 +495,7 @@ class Newcomers:
         self._seen = self._glance()
 
     def newly_made(self) -> list[tuple[int, str]]:
-        """Ids and names of the bodies that were made since this was asked last.
+        """Return ids and names of the bodies that were created since the last call.
 
         Raises:
             EngineError: The client is not connected.
@@ -504,7 +512,7 @@ class Newcomers:
             raise EngineError(f"physics client {self._client}: {error}") from error
 
     def _glance(self) -> tuple[int, int]:
-        """How many bodies there are, and which was made last: another one where any was made."""
+        """Return the number of bodies and the id of the last; each creation changes them."""
         count = pybullet.getNumBodies(physicsClientId=self._client)
         return count, pybullet.getBodyUniqueId(count - 1, self._client) if count else -1
 

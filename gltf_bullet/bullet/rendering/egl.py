@@ -1,8 +1,8 @@
 """PyBullet's EGL renderer: OpenGL without a display, in clients that we open ourselves.
 
-Where EGL cannot start, the plugin ends the whole process, so a process of its own tries first. The
-plugin crashes on meshes from memory (measured), so scenes go there with ``visual_files=True``. It
-stays loaded until its client disconnects.
+If EGL cannot start, the plugin ends the whole process, so a child process tries first. The plugin
+crashes on meshes from memory (measured), so it needs scenes with ``visual_files=True``. It stays
+loaded until its client disconnects.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _plugin_path() -> str | None:
 
 @functools.cache
 def egl_works() -> bool:
-    """Whether EGL draws here; tried once per process, in half a second."""
+    """Return True if EGL draws on this machine; tried once per process, in half a second."""
     path = _plugin_path()
     if path is None:
         return False
@@ -57,7 +57,7 @@ def egl_works() -> bool:
 
 
 def load_egl(client_id: int) -> None:
-    """Make a client of ours draw by EGL; before it holds any body.
+    """Make a client of ours draw by EGL; call it before the client has any body.
 
     Raises:
         EngineError: PyBullet refused. Call :func:`egl_works` first: this may end the process.
@@ -68,7 +68,7 @@ def load_egl(client_id: int) -> None:
         plugin = pybullet.loadPlugin(path, "_eglRendererPlugin", physicsClientId=client_id)
     if plugin < 0:
         raise EngineError("the EGL renderer did not load")
-    # Its first two pictures come without shadows, all others with them (measured).
+    # Its first two pictures have no shadows, all others do (measured).
     for _ in range(3):
         pybullet.getCameraImage(
             16, 16, renderer=pybullet.ER_BULLET_HARDWARE_OPENGL, physicsClientId=client_id
@@ -77,9 +77,9 @@ def load_egl(client_id: int) -> None:
 
 @contextmanager
 def driver_talk_aside() -> Iterator[None]:
-    """The plugin prints about the driver until its client is gone; the output may be JSON.
+    """Send what C code prints to the standard error, because the standard output may be JSON.
 
-    What C code writes goes to the standard error meanwhile; Python's own output stays.
+    The plugin prints about the driver until its client is gone. Python's own output is unchanged.
     """
     stdout = sys.stdout
     stdout.flush()

@@ -1,4 +1,4 @@
-"""Planes without an end that are no scene's: the floor that whoever has the world put there."""
+"""Infinite planes that belong to no scene: the floor of the world's owner."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["foreign_planes"]
 
 
 def foreign_planes(client_id: int, own: Container[int]) -> dict[int, FloatArray]:
-    """world_from_plane by body id, normal y, shape [4, 4].
+    """Return world_from_plane, with normal y, shape [4, 4], by body id.
 
     Args:
         client_id: The world.
-        own: Bodies that are not looked at.
+        own: Bodies that are left out.
     """
     found: dict[int, FloatArray] = {}
     for number in range(pybullet.getNumBodies(physicsClientId=client_id)):
@@ -32,7 +32,7 @@ def foreign_planes(client_id: int, own: Container[int]) -> dict[int, FloatArray]
 
 
 def _plane(normal: FloatArray) -> FloatArray:
-    """A frame whose y is a unit vector."""
+    """Return a frame whose y axis is a unit vector."""
     x = np.cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
     x /= np.linalg.norm(x)
     matrix = np.eye(4)

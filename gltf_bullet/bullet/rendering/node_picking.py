@@ -1,7 +1,7 @@
-"""Which of several nodes a body shows at a pixel.
+"""Lookup of the node at a pixel, for bodies that show several nodes.
 
-A body's meshes are one visual shape, so PyBullet cannot tell its nodes apart. A world of our own
-holds one body per node, is drawn from the same place, and leaves the user's world alone.
+A body's meshes are one visual shape, so PyBullet cannot tell its nodes apart. A private world has
+one body per node and is drawn with the same camera; the user's world is not changed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["NodePicking"]
 
 
 class NodePicking:
-    """Bodies per node in a private world, opened when first asked."""
+    """Bodies per node in a private world, which is opened on first use."""
 
     def __init__(self, visuals: Sequence[NodeVisual]) -> None:
         """Prepare for the visuals that show several nodes; others are left out."""
@@ -41,15 +41,15 @@ class NodePicking:
         reach: float,
         world_from_visuals: FloatArray,
     ) -> IdArray:
-        """GlTF node per pixel, -1 where none of these visuals is seen; shape [height, width].
+        """Return the glTF node per pixel, -1 where none of these is seen; shape [height, width].
 
         Args:
-            camera: As of the picture.
+            camera: Camera of the picture.
             width: [pixels]
             height: [pixels]
-            up: As of the picture.
-            reach: As of the picture.
-            world_from_visuals: Where the visuals stand, rigid, shape [visual_count, 4, 4].
+            up: Up axis of the picture.
+            reach: Far distance of the picture [m].
+            world_from_visuals: Poses of the visuals, rigid, shape [visual_count, 4, 4].
 
         Raises:
             EngineError: PyBullet has no room for another client.

@@ -1,7 +1,7 @@
-"""Pictures of a world: colours, distances, and which body is seen where.
+"""Pictures of a world: colours, depths, and the body at each pixel.
 
-PyBullet's software renderer works everywhere and knows no transparency: what is behind is drawn in
-a second picture and mixed in.
+PyBullet's software renderer works everywhere but has no transparency: what is behind is drawn in a
+second picture and blended.
 """
 
 from __future__ import annotations
@@ -37,27 +37,28 @@ Renderer: TypeAlias = Literal["tiny", "hardware"]
 """PyBullet's software renderer, or OpenGL of its window or EGL plugin."""
 
 LIGHT_FROM = (-0.4, -0.6, 1.0)
-"""Right, away from the viewer, up."""
+"""Direction towards the light: right, away from the viewer, up."""
 AMBIENT, DIFFUSE, SPECULAR = 0.55, 0.5, 0.1
 LIGHT_PIXELS = 512
-"""Side of the light's picture: a shadow's edge is sharp to a 500th of what is framed."""
+"""Side of the light's picture: a shadow's edge is sharp to a 500th of the frame."""
 _SMALL = 400
-"""[pixels] Pictures up to this size have half of that: their own pixels are hardly finer, and it
-is a quarter of what takes longest (76 of 169 ms of a picture of 400 x 300, measured)."""
+"""Size [pixels] up to which pictures get half of that: their own pixels are hardly finer, and it is
+a quarter of the longest part (76 of 169 ms of a picture of 400 x 300, measured).
+"""
 SKY = (226, 232, 240)
-"""Red, green, blue of what nothing covers."""
+"""Red, green and blue of the background."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RawPicture:
-    """What PyBullet saw; all arrays [height, width, ...], first row on top."""
+    """A picture as arrays [height, width, ...], first row on top."""
 
     rgb: PixelArray
     """Shape [height, width, 3]."""
     depth: npt.NDArray[np.float32]
-    """[m] along the direction of view, infinite where nothing is seen."""
+    """Depth [m] along the direction of view, infinite in the background."""
     bodies: IdArray
-    """PyBullet's body ids, -1 where nothing is seen."""
+    """PyBullet's body ids, -1 in the background."""
     links: IdArray
     """Link indices, -1 for bases."""
 
@@ -78,24 +79,24 @@ def take_picture(
     veils: StandIns | None = None,
     veil_alpha: float = 1.0,
 ) -> RawPicture:
-    """Draw the world as it stands.
+    """Draw the world in its present state.
 
     Args:
         client_id: The world; everything in it is drawn.
-        camera: Where to look from.
+        camera: The camera.
         width: [pixels]
         height: [pixels]
-        up: Where the light comes from, world axes.
+        up: Up axis, from which the light comes, world axes.
         reach: Distance of the farthest thing from the camera [m].
-        transparent: Body id, link and alpha of what is seen through.
-        renderer: By what.
-        shadows_of: Lowest and highest corner [m] of the space whose things throw shadows; ``None``:
-            nothing does.
-        planes: world_from_plane, normal y, of endless planes by body id and link; they get lines
+        transparent: Body id, link and alpha of transparent links.
+        renderer: The renderer.
+        shadows_of: Lowest and highest corner [m] of the box whose contents throw shadows; ``None``:
+            no shadows.
+        planes: world_from_plane, normal y, of infinite planes by body id and link; they get lines
             every metre.
-        stand_ins: What is seen besides, by the software renderer.
-        veils: What colours lie over the picture, which change nothing else of it, and ...
-        veil_alpha: ... how strongly.
+        stand_ins: Shapes drawn in addition, by the software renderer.
+        veils: Shapes whose colours are blended over the picture and change nothing else of it.
+        veil_alpha: Opacity of the veils.
     """
     is_tiny = renderer == "tiny"
     matrices = view_matrices(camera, width / height, reach, for_tiny_renderer=is_tiny)
@@ -158,7 +159,7 @@ def _shade(
     lamp: Light,
     light_depth: npt.NDArray[np.floating],
 ) -> None:
-    """Leave what lies in the shade the ambient light alone."""
+    """Reduce shaded pixels to the ambient light."""
     seen = np.isfinite(picture.depth)
     if not seen.any():
         return
@@ -171,7 +172,7 @@ def _shade(
 
 @contextmanager
 def _hidden(client_id: int, links: Sequence[tuple[int, int, float]]) -> Iterator[None]:
-    """Without these bodies: TinyRenderer leaves out what is wholly transparent."""
+    """Hide these links: TinyRenderer leaves out what is fully transparent."""
     colors = [_color(client_id, body_id, link) for body_id, link, _ in links]
     try:
         for (body_id, link, _), color in zip(links, colors, strict=True):
@@ -233,7 +234,7 @@ def _draw_both(
     light: list[float],
     renderer: Renderer,
 ) -> RawPicture:
-    """The world, and what of the stand-ins is nearer, as the links that they stand for."""
+    """Draw the world, and stand-ins where they are nearer, with the ids of their links."""
     picture = _draw(client_id, matrices, width, height, light=light, renderer=renderer)
     other = _draw(stand_ins.client_id, matrices, width, height, light=light, renderer="tiny")
     is_nearer = other.depth < picture.depth
@@ -244,7 +245,7 @@ def _draw_both(
 
 
 def _color(client_id: int, body_id: int, link: int) -> tuple[float, ...]:
-    """As it is now: the user may have repainted it."""
+    """Return the present colour of a link, which the user may have changed."""
     for entry in pybullet.getVisualShapeData(body_id, physicsClientId=client_id):
         if entry[1] == link:
             return tuple(entry[7])
@@ -256,7 +257,7 @@ def _set_color(client_id: int, body_id: int, link: int, color: Sequence[float]) 
 
 
 def body_boxes(client_id: int, body_id: int) -> list[FloatArray]:
-    """Lowest and highest corner of each collision shape of a body [m], shape [2, 3] each."""
+    """Return the lowest and highest corner of each collision shape of a body [m], shape [2, 3]."""
     count = pybullet.getNumJoints(body_id, physicsClientId=client_id)
     return [
         np.array(pybullet.getAABB(body_id, link, physicsClientId=client_id))
@@ -265,7 +266,7 @@ def body_boxes(client_id: int, body_id: int) -> list[FloatArray]:
 
 
 def png_of(pixels: PixelArray) -> bytes:
-    """A picture file of pixels, shape [height, width, 3]."""
+    """Return pixels, shape [height, width, 3], as a PNG file."""
     from PIL import Image
 
     buffer = io.BytesIO()

@@ -1,8 +1,7 @@
-"""Colliders in the pictures of bodies that were made without anything to see.
+"""Colliders in pictures, for bodies that were created without visuals.
 
-PyBullet takes what a body shows when it makes it, and never again. A world of our own holds a body
-per shape; its pictures, from the same place, are laid into those of the user's world, which stays
-as it is.
+PyBullet sets a body's visual shape at its creation only. A private world has a body per shape; its
+pictures, with the same camera, are merged into those of the user's world, which is not changed.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ __all__ = ["StandIn", "StandIns"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StandIn:
-    """A shape that is seen instead of a link."""
+    """A shape that is drawn for a link."""
 
     mesh: VisualMesh
     link: EngineLink
-    """In the user's world."""
+    """The link in the user's world."""
 
 
 class StandIns:
-    """Of one scene, in a private world that is opened by the first picture."""
+    """The stand-ins of one scene, in a private world that the first picture opens."""
 
     def __init__(
         self,
@@ -43,22 +42,24 @@ class StandIns:
         world_from_shapes: Callable[[], FloatArray],
         kept: Path | None = None,
     ) -> None:
-        """Know what to show.
+        """Store the shapes.
 
         Args:
-            shapes: One body each.
-            world_from_shapes: Tells where they stand, rigid, shape [shape_count, 4, 4].
-            kept: Folder of textures that are kept; ``None``: there is no texture.
+            shapes: Shapes, one body each.
+            world_from_shapes: Returns their poses, rigid, shape [shape_count, 4, 4].
+            kept: Folder of kept textures; ``None``: there is no texture.
         """
         self._shapes, self._matrices, self._kept = shapes, world_from_shapes, kept
         self.bodies: list[int] = []
-        """In the private world, in the order of the shapes, once they were placed."""
+        """Bodies in the private world, in the order of the shapes; empty before the first
+        :meth:`place`.
+        """
         self.client_id = -1
-        """The private world."""
+        """Client id of the private world; -1 if it is not open."""
         self._links = np.array([(-1, -1), *(shape.link for shape in shapes)], dtype=np.int64)
 
     def place(self) -> None:
-        """Put all where they belong now.
+        """Move all bodies to the present poses of their shapes.
 
         Raises:
             EngineError: PyBullet has no room for another client.
@@ -73,10 +74,10 @@ class StandIns:
             )
 
     def links_of(self, bodies: IntArray) -> IntArray:
-        """Body id and link in the user's world of bodies in the private one, shape [..., 2]."""
+        """Return body id and link in the user's world for private bodies, shape [..., 2]."""
         number_of = np.zeros(max(self.bodies, default=0) + 2, dtype=np.int64)
         number_of[self.bodies] = np.arange(1, len(self.bodies) + 1)
-        found: IntArray = self._links[number_of[bodies]]  # the last place is of -1
+        found: IntArray = self._links[number_of[bodies]]  # id -1 selects the last place, which is 0
         return found
 
     def _open(self) -> None:
@@ -110,7 +111,7 @@ class StandIns:
 
 
 def _visual(client: int, mesh: VisualMesh) -> int:
-    """A visual shape, -1 of what the engine does not take."""
+    """Create a visual shape; return -1 if the engine refuses the mesh."""
     if not len(mesh.triangles) or len(mesh.points) > MAX_VERTICES:
         return -1
     if mesh.triangles.size > MAX_INDICES:

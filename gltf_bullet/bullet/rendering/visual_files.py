@@ -1,4 +1,4 @@
-"""Textures and meshes that PyBullet only takes as files: large ones are kept on this machine.
+"""Textures and meshes for PyBullet as files; large ones are kept on this machine.
 
 PyBullet caches files by path for the life of the process, so every content has a path of its own.
 """
@@ -28,20 +28,20 @@ from gltf_bullet.transforms import FloatArray
 __all__ = ["MeshFiles", "link_file", "load_texture", "mesh_file"]
 
 _RECIPE = "-2"
-"""Raise it when the same mesh becomes another file."""
+"""Version of the mesh files; raise it when the same mesh becomes another file."""
 _TEXELS_WORTH_IT = 1 << 14
-"""From which on a texture is kept for other processes."""
+"""Number of texels from which on a texture is kept for other processes."""
 
 _FLAT = 1e-6
-"""By how much the normals of a triangle's corners may differ to be one."""
+"""Largest difference between the normals of a triangle's corners that count as one."""
 _STL_TITLE = 80
-"""Bytes that begin a file and mean nothing."""
+"""Number of bytes of a file's header, which has no meaning."""
 _STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("note", "<u2")])
 
 
 @contextmanager
 def _private_folder() -> Iterator[Path]:
-    """A folder that only this user can enter; removed with all that is in it."""
+    """Yield a folder that only this user can enter; delete it with all its contents."""
     folder = Path(tempfile.mkdtemp(prefix="gltf_bullet_"))
     try:
         yield folder
@@ -50,10 +50,10 @@ def _private_folder() -> Iterator[Path]:
 
 
 def load_texture(client_id: int, texture: Texture, kept: Path) -> int:
-    """A new texture of a client; a large one by a file in the folder ``kept``, if that can be.
+    """Load a texture into a client; a large one is kept in the folder ``kept``, if possible.
 
     PyBullet has no call that unloads it again: 5 bytes per texel stay until the world is reset or
-    the client disconnects (measured), so textures are kept by content and loaded once.
+    the client disconnects (measured), so textures are loaded once per content.
     """
     if texture.size >= _TEXELS_WORTH_IT:
         path = kept / f"{texture.digest.hex()}.bmp"
@@ -67,7 +67,7 @@ def load_texture(client_id: int, texture: Texture, kept: Path) -> int:
 
 
 def _bmp(texture: Texture) -> memoryview:
-    """Uncompressed: a PNG of 1024 x 1024 takes 0.1 s to pack and unpack, this 0.01 (measured)."""
+    """Return an uncompressed file: 0.01 s for 1024 x 1024 texels, a PNG takes 0.1 (measured)."""
     from PIL import Image  # few scenes need it
 
     content = io.BytesIO()
@@ -76,7 +76,7 @@ def _bmp(texture: Texture) -> memoryview:
 
 
 def link_file(mesh: VisualMesh, kept: Path) -> str:
-    """A mesh as a file for the links of robots, in the folder ``kept``."""
+    """Return the path of a mesh's file for the links of robots, in the folder ``kept``."""
     start = f"{kept}{os.sep}{mesh.digest.hex()}{_RECIPE}"
     for suffix in (".stl", ".obj"):
         if is_kept(start + suffix):
@@ -86,20 +86,20 @@ def link_file(mesh: VisualMesh, kept: Path) -> str:
 
 
 class MeshFiles:
-    """Files of one client's meshes; each must be there whenever a body is made of it."""
+    """Mesh files of one client; each must exist whenever a body with it is created."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
         self._name_of_mesh: dict[bytes, str] = {}
 
     def path(self, mesh: VisualMesh) -> str:
-        """The mesh as a file, always under the same path; until :meth:`clear`."""
+        """Write a mesh to its file, until :meth:`clear`; return the path, always the same."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="gltf_bullet_"))
         try:
             self._folder.mkdir(mode=0o700)
         except FileExistsError:
-            # Ours since the last clear, unless somebody else has taken the name meanwhile.
+            # It is ours since the last clear, unless somebody else has taken the name meanwhile.
             if not _is_ours(self._folder):
                 raise
         name = self._name_of_mesh.get(mesh.digest)
@@ -112,7 +112,7 @@ class MeshFiles:
         return str(path)
 
     def clear(self) -> None:
-        """Remove all files; PyBullet has read them."""
+        """Remove all files, which PyBullet has read."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -123,11 +123,11 @@ def _is_ours(folder: Path) -> bool:
 
 
 def mesh_file(mesh: VisualMesh) -> tuple[str, Callable[[], bytes]]:
-    """The suffix of a mesh's file, and what makes its content.
+    """Return the suffix of a mesh's file, and a function that makes its content.
 
-    The renderers hold single precision, as STL does; they read it at a tenth of the price of OBJ
+    The renderers use single precision, as STL does; they read it ten times as fast as OBJ
     (measured: a robot arm of seven such meshes, 0.04 s instead of 0.5). It has one normal per
-    triangle and no place for textures.
+    triangle and no textures.
     """
     corners = mesh.normals[mesh.triangles]
     is_flat = mesh.texture is None and bool(np.ptp(corners, axis=1).max(initial=0.0) < _FLAT)
@@ -142,10 +142,10 @@ def _stl(mesh: VisualMesh) -> bytes:
 
 
 def _obj(mesh: VisualMesh) -> bytes:
-    """Each row once: PyBullet reads the text again for every copy, and edges repeat points."""
+    """Return OBJ text with each row once: PyBullet reads it again for every copy."""
     rows = [("v", mesh.points)]
     if mesh.texture is not None:
-        # The v of OBJ files grows upwards.
+        # The v of OBJ files points upwards.
         rows.append(("vt", np.stack([mesh.uvs[:, 0], 1.0 - mesh.uvs[:, 1]], axis=1)))
     rows.append(("vn", mesh.normals))
     texts, places = [], []
@@ -160,11 +160,11 @@ def _obj(mesh: VisualMesh) -> bytes:
 
 
 def _lines(word: bytes, rows: FloatArray) -> bytes:
-    """A line per row, by an encoder that is three times as fast as formatting (measured)."""
+    """Return a line per row, by an encoder that is three times as fast as formatting (measured)."""
     if not len(rows):
         return b""
     size = float(np.abs(rows).max()) or 1.0
-    # The largest keep nine digits: all that the renderers' single precision holds.
+    # The largest keep nine digits: the renderers' single precision has no more.
     rounded = np.round(rows, 8 - math.floor(math.log10(size))).reshape(-1)
     # A list per row would take as long as all else.
     text = bytearray(msgspec.json.encode(rounded.tolist())[1:-1])

@@ -5,7 +5,8 @@ one shared dummy: a body without any visual makes Bullet tessellate its collisio
 per round body, measured).
 
 A mesh from memory costs 0.5 ms per 1000 vertices and body, as a file twice to five times that
-(measured), so files are for clients with the EGL plugin only, which cannot do without.
+(measured), so files are for clients with the EGL plugin only, which needs them. The file is long
+because all kinds of visuals share the ids by content.
 """
 
 from __future__ import annotations
@@ -49,17 +50,18 @@ __all__ = [
     "shown_mesh",
 ]
 
-# --- What a link of a named multibody shows, in words of URDF -------------------------------------
+# --- Visual of a link of a named multibody, for its URDF text -------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkLook:
-    """What a link shows."""
+    """Visual of a link in URDF."""
 
     file: str = ""
-    """An OBJ or STL file; without one the collision shapes are drawn where ``as_colliders``."""
+    """Path of an OBJ or STL file; without one the collision shapes are drawn if ``as_colliders``.
+    """
     box: DrawnBox | None = None
-    """Instead of a file, in the link frame."""
+    """Box in the link frame, instead of a file."""
     color: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
     as_colliders: bool = False
 
@@ -67,7 +69,7 @@ class LinkLook:
 NOTHING = LinkLook()
 
 
-# --- Which links of a scene show which meshes of its file -----------------------------------------
+# --- Links of a scene with meshes of its file -----------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -78,11 +80,11 @@ class ShownLink:
     link: int
     visual: NodeVisual
     owner: int | None
-    """The motion node or animated node that it stands with; ``None``: it stands still."""
+    """The motion node or animated node that moves it; ``None``: it is fixed."""
 
 
 class ShownLinks:
-    """Those of one scene; listed when somebody looks."""
+    """The links of one scene with meshes of its file; listed on first use."""
 
     def __init__(
         self,
@@ -90,20 +92,20 @@ class ShownLinks:
         link_of: Callable[[int], EngineLink],
         scenery: Sequence[ShownLink],
     ) -> None:
-        """Take what exists.
+        """Store the visuals.
 
         Args:
-            visuals: By motion node.
-            link_of: The engine link of a motion node's body.
-            scenery: What no body carries.
+            visuals: Visuals by motion node.
+            link_of: Returns the engine link of a motion node's body.
+            scenery: Meshes that no body carries.
         """
         self._visuals, self._link_of = visuals, link_of
         self.scenery = tuple(scenery)
-        """What no body carries."""
+        """Meshes that no body carries."""
 
     @property
     def are_any(self) -> bool:
-        """Whether any link shows a mesh of the file."""
+        """True if some link shows a mesh of the file."""
         return bool(self._visuals or self.scenery)
 
     @cached_property
@@ -120,17 +122,17 @@ class ShownLinks:
         return {(shown.body_id, shown.link): shown.visual.mesh for shown in self.all}
 
     def mesh_of(self, link: EngineLink) -> VisualMesh | None:
-        """What a link of the scene shows."""
+        """Return the mesh of a link of the scene."""
         return self._mesh_of.get(link)
 
 
 def move_links(client_id: int, links: Sequence[ShownLink], matrices: FloatArray) -> None:
-    """Put bodies that only show something where they belong.
+    """Set the poses of bodies that only show something.
 
     Args:
         client_id: The world.
         links: Bases of bodies.
-        matrices: Rigid, in the same order, shape [k, 4, 4].
+        matrices: Rigid poses in the same order, shape [k, 4, 4].
     """
     rotations = quats_from_matrices(matrices[:, :3, :3]).tolist()
     for shown, matrix, rotation in zip(links, matrices, rotations, strict=True):
@@ -140,27 +142,28 @@ def move_links(client_id: int, links: Sequence[ShownLink], matrices: FloatArray)
 
 
 BULLET_SHOWS_IT = -1
-"""The visual shape id by which Bullet draws the collision shape itself."""
+"""Visual shape id with which Bullet draws the collision shape itself."""
 
 
 class _EngineVisuals:
-    """Visual shape ids by content for one life of one client's world."""
+    """Visual shape ids by content for one session."""
 
     def __init__(self, _: EngineSession) -> None:
         self.id_by_content: dict[object, int] = {}
         self.id_by_texture: dict[bytes, int] = {}
         self.files = MeshFiles()
         self.shown_by_body: dict[int, ref[ShownLinks]] = {}
-        """By body id, as long as their scenes are there: PyBullet does not tell it."""
+        """Shown links by body id, while their scenes exist; PyBullet does not return meshes."""
 
 
 _ListsOfMesh = dict[str, list[list[float]] | list[int]]
 _LISTS: dict[bytes, _ListsOfMesh] = {}
-"""The same list object again leaks nothing; a fresh one leaks itself at every call (measured)."""
+"""Lists by mesh: passing the same list object again leaks nothing, a new one is leaked (measured).
+"""
 
 
 def shown_mesh(client_id: int, body_id: int, link: int) -> VisualMesh | None:
-    """The mesh of its file that a scene of ours shows with a link."""
+    """Return the mesh of its file that a link of one of our scenes shows."""
     session = known_session(client_id)
     shown = session and session.shared(_EngineVisuals).shown_by_body.get(body_id)
     links = shown and shown()
@@ -168,7 +171,7 @@ def shown_mesh(client_id: int, body_id: int, link: int) -> VisualMesh | None:
 
 
 class BodyVisuals:
-    """Chooses the visual shape of every link that a scene creates."""
+    """Creates the visual shape of every link of a scene."""
 
     def __init__(self, session: EngineSession, options: LoadOptions, plans: VisualPlans) -> None:
         self._client_id = session.client_id
@@ -183,11 +186,11 @@ class BodyVisuals:
 
     @cached_property
     def kept(self) -> Path:
-        """Where files are kept for other processes."""
+        """Folder of files that are kept for other processes."""
         return cache_folder(self._options.cache_folder)
 
     def of_body(self, plan: BodyPlan) -> int:
-        """The visual shape of a body's own link."""
+        """Return the visual shape of a body's own link."""
         if self._shows_colliders:
             if not plan.groups:
                 return self._dummy
@@ -200,23 +203,23 @@ class BodyVisuals:
         return self._dummy
 
     def of_group(self, plan: BodyPlan, group: ColliderGroup) -> int:
-        """The visual shape of a further collider group of a body."""
+        """Return the visual shape of a further collider group of a body."""
         if not self._shows_colliders and not self._is_filled_in(plan.node):
             return self._dummy
         return self._of_colliders(group.shapes, COLOR_OF_KIND[plan.kind])
 
     def _is_filled_in(self, node: int) -> bool:
-        """Whether a body shows its colliders for want of a mesh."""
+        """Return True if a body shows its colliders because it has no mesh."""
         return self._fills_in and node not in self._plans.bodies
 
     def of_static(self, plan: StaticPlan) -> int:
-        """The visual shape of a static collider, which stands at the origin of its body."""
+        """Return the visual shape of a static collider, at the origin of its body."""
         if not self._shows_colliders:
             return self._dummy
         return self._of_colliders((PlacedShape(plan.shape.shape),), COLOR_OF_KIND[plan.kind])
 
     def create_scenery(self, created: list[int]) -> None:
-        """One body without a collision shape per mesh that no body carries."""
+        """Create one body without a collision shape per mesh that no body carries."""
         for visual in self._plans.scenery:
             body_id = pybullet.createMultiBody(
                 baseMass=0.0,
@@ -237,15 +240,15 @@ class BodyVisuals:
         link_of: Callable[[int], EngineLink],
         links_of: Callable[[int], Sequence[EngineLink]],
     ) -> ShownLinks:
-        """Paint the bodies, which exist: what their visual shapes could not say.
+        """Set colours and textures of the bodies, which visual shapes cannot have.
 
         Args:
-            plans: Of all bodies of the scene.
-            link_of: A body's own link.
-            links_of: The links of a body's collider groups; the first is the body's own.
+            plans: Plans of all bodies of the scene.
+            link_of: Returns a body's own link.
+            links_of: Returns the links of a body's collider groups; the first is the body's own.
 
         Returns:
-            What shows meshes of the file; :meth:`show` lets others find them.
+            The links with meshes of the file, for :meth:`show`.
         """
         filled_in = {node for node in plans if self._is_filled_in(node)}
         if self._shows_colliders or filled_in:
@@ -264,7 +267,7 @@ class BodyVisuals:
         return ShownLinks(visuals, link_of, self._scenery)
 
     def show(self, shown: ShownLinks, body_ids: Iterable[int]) -> Callable[[], None]:
-        """Let :func:`shown_mesh` know a scene's bodies; returns what ends it."""
+        """Register a scene's links for :func:`shown_mesh`; return a function that removes them."""
         known, own = self._known.shown_by_body, ref(shown)
         bodies = tuple(body_ids)
         known.update(dict.fromkeys(bodies, own))
@@ -277,7 +280,7 @@ class BodyVisuals:
         return forget
 
     def finish_static(self, plan: StaticPlan, body_id: int) -> None:
-        """Paint a static collider that exists."""
+        """Set the colour of the body of a static collider."""
         if self._shows_colliders:
             self._paint((plan.shape,), body_id, -1, COLOR_OF_KIND[plan.kind])
 
@@ -302,11 +305,11 @@ class BodyVisuals:
         )
 
     def close(self) -> None:
-        """All bodies exist: remove the files that they were made of."""
+        """Remove the mesh files after all bodies were created."""
         self._known.files.clear()
 
     def _of_colliders(self, shapes: tuple[PlacedShape, ...], color: Color) -> int:
-        """Bullet draws its primitives by itself; meshes are drawn from their triangles."""
+        """Return a visual shape of colliders: Bullet's own for boxes and planes, else a mesh."""
         key = (shapes, color)
         known = self._known.id_by_content.get(key)
         if known is None:
@@ -335,7 +338,7 @@ class BodyVisuals:
         return known
 
     def look_of(self, plan: BodyPlan, group: int) -> LinkLook:
-        """What a collider group of a body shows where files say it, not visual shapes."""
+        """Return the visual of a collider group of a body for URDF."""
         if self._shows_colliders or self._is_filled_in(plan.node):
             if not plan.groups:
                 return NOTHING
@@ -365,7 +368,7 @@ class BodyVisuals:
 
 
 def _mesh_of_collider(shapes: tuple[PlacedShape, ...], color: Color) -> VisualMesh | None:
-    """Triangles, where Bullet would draw something else than what collides."""
+    """Return triangles where Bullet would draw another shape than the collider."""
     drawn_by_us = (CapsulePlan, SpherePlan, CylinderPlan, HullPlan, ConvexPartsPlan)
     if len(shapes) > 1 and any(isinstance(placed.shape, drawn_by_us) for placed in shapes):
         return solid(shapes, color)
@@ -376,7 +379,7 @@ def _mesh_of_collider(shapes: tuple[PlacedShape, ...], color: Color) -> VisualMe
 
 
 def mesh_arguments(mesh: VisualMesh) -> _ListsOfMesh:
-    """What ``createVisualShape`` takes, the same lists every time."""
+    """Return the arguments for ``createVisualShape``, the same list objects every time."""
     known = _LISTS.get(mesh.digest)
     if known is None:
         # The v of PyBullet's textures grows upwards in all of its renderers (measured).
@@ -392,10 +395,10 @@ def mesh_arguments(mesh: VisualMesh) -> _ListsOfMesh:
 
 
 def _rows(values: FloatArray) -> list[list[float]]:
-    """``values`` as lists, rows that repeat the one before being one list.
+    """Return ``values`` as lists, where equal successive rows are one list object.
 
-    Corners of a flat triangle share a normal, and a mesh without a texture has one ``uv``: a set
-    of 93 000 such triangles took 40 MB less and a third of the time.
+    Corners of a flat triangle share a normal, and a mesh without a texture has one ``uv``: a set of
+    93 000 such triangles took 40 MB less and a third of the time.
     """
     starts = np.ones(len(values), dtype=bool)
     starts[1:] = (values[1:] != values[:-1]).any(axis=1)

@@ -1,7 +1,7 @@
-"""Which glTF collider a point on an engine link belongs to.
+"""Lookup of the glTF collider at a point of an engine link.
 
-PyBullet says which link a ray or a contact hit but not which child of a compound: the children are
-asked one by one, only where there are several.
+PyBullet returns the link that a ray or a contact hit but not the child of its compound: links of
+several children are searched by closest-point queries.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose
 __all__ = ["ColliderIndex", "LinkColliders"]
 
 _PROBE_RADIUS = 1e-6
-"""[m] of the ball that stands for a point in a closest-point query."""
+"""Radius [m] of the ball that represents a point in a closest-point query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ class LinkColliders:
 
     nodes: tuple[int, ...]
     shapes: tuple[PlacedShape, ...]
-    """In the frame of the link, in the order of ``nodes``."""
+    """Shapes in the frame of the link, in the order of ``nodes``."""
     link_from_inertial: Pose = IDENTITY_POSE
-    """What PyBullet reports is the inertial frame."""
+    """Pose of the inertial frame, which PyBullet reports for bases."""
 
 
 class ColliderIndex:
-    """Engine links to glTF collider nodes, for one scene."""
+    """The glTF colliders of the engine links of one scene."""
 
     def __init__(
         self,
@@ -47,11 +47,11 @@ class ColliderIndex:
         self._links = dict(links)
 
     def colliders(self, body_id: int, link_index: int) -> LinkColliders | None:
-        """The colliders of a link; ``None`` for bodies that are not of this scene."""
+        """Return the colliders of a link; ``None`` for bodies that are not of this scene."""
         return self._links.get((body_id, link_index))
 
     def node_at(self, body_id: int, link_index: int, point: Sequence[float]) -> int | None:
-        """The collider node whose surface is nearest to a point of the world on a link."""
+        """Return the collider node whose surface is nearest to a point of the world on a link."""
         link = self._links.get((body_id, link_index))
         if link is None:
             return None
@@ -75,9 +75,10 @@ class ColliderIndex:
         return best
 
     def is_behind(self, body_id: int, link_index: int, direction: FloatArray) -> bool:
-        """Whether a ray in a direction, shape [3], leaves an infinite plane where it meets it.
+        """Return True if a ray in a direction, shape [3], hits an infinite plane from behind.
 
-        Such planes are half-spaces: a ray from behind starts in the solid. Bullet says it hits.
+        Such planes are half-spaces: a ray from behind starts in the solid, but Bullet reports a
+        hit.
         """
         link = self._links.get((body_id, link_index))
         if link is None or not isinstance(link.shapes[0].shape, InfinitePlanePlan):

@@ -4,6 +4,9 @@ PyBullet never frees a shape that a body has used (measured: "Don't remove colli
 used", 35 KB per hull and 300 KB per 1280-triangle mesh and load), and it leaks the vertex lists of
 every call. So shapes are kept per client and vertex lists per process, both by content: loading an
 asset again costs no memory.
+
+The file is long because hull rounding, margins and size limits all decide the arguments of the same
+PyBullet call.
 """
 
 from __future__ import annotations
@@ -46,39 +49,41 @@ __all__ = [
     "parts_obj",
 ]
 
-# --- Corners of hulls that Bullet leaves where they are -------------------------------------------
+# --- Corners of hulls that Bullet's rounding does not move ----------------------------------------
 #
-# ``btConvexHullComputer`` makes integers of coordinates: steps of 1/10216 of the hull's extents,
-# from its middle, cut down (measured: a hull of 1.3 m was up to 0.13 mm too small, and smaller
-# again each time that it was written to a file and loaded). What is handed over half a step further
-# out is cut down to the nearest step; and what lies on such a grid, as all that Bullet has made,
-# stays there.
+# ``btConvexHullComputer`` converts coordinates to integers: steps of 1/10216 of the hull's extents,
+# from its middle, truncated (measured: a hull of 1.3 m was up to 0.13 mm too small, and smaller
+# again each time that it was written to a file and loaded). Coordinates passed half a step further
+# out are truncated to the nearest step; and those on such a grid, as of any hull that Bullet has
+# made, stay unchanged.
 
 OBJ_SCALE = 1.0000001
-"""By which PyBullet multiplies the single precision of an OBJ file. Of 1 both ends of an axis would
-be rounded alike, and a hull that has lost a step at one of them could not be made again."""
+"""Scale of OBJ files for PyBullet, which multiplies single-precision numbers by it. With 1, both
+ends of an axis would be rounded alike, and a hull that has lost a step at one of them could not be
+made again.
+"""
 
 _END = 5108
-"""Steps from the middle to either end; half of all ends lose one by rounding."""
+"""Number of steps from the middle to either end; half of all ends lose one by rounding."""
 _ON_GRID = 0.02
-"""Of a step: the single precision of a file."""
+"""Largest distance from the grid in steps: the single precision of a file."""
 _TRIES = 24
-"""Neighbouring numbers of each end: one pair in two to four is rounded as it is wanted."""
+"""Neighbouring numbers of each end to try: one pair in two to four is rounded as wanted."""
 
 _Kind = type[np.float32] | type[np.float64]
 
 
 def on_hull_grid(points: FloatArray) -> FloatArray:
-    """What to hand over for a hull with its corners at ``points``, or within half a step of them.
+    """Return the points to pass for a hull with corners within half a step of ``points``.
 
     Args:
-        points: In any frame, shape [n, 3].
+        points: Corners in any frame, shape [n, 3].
     """
     return np.stack([_on_axis(values, np.float64, 1.0) for values in points.T], axis=1)
 
 
 def in_obj(points: FloatArray) -> FloatArray:
-    """The same for a file that is read with a scale of :data:`OBJ_SCALE`."""
+    """Do as :func:`on_hull_grid`, for a file that is read with a scale of :data:`OBJ_SCALE`."""
     handed = [_on_axis(values, np.float32, OBJ_SCALE) for values in points.T]
     return np.stack(handed, axis=1) / OBJ_SCALE
 
@@ -87,10 +92,10 @@ def _on_axis(values: FloatArray, kind: _Kind, scale: float) -> FloatArray:
     low, high = float(values.min()), float(values.max())
     if not high > low:
         return values
-    # Where the last step of an end was lost, the grid goes one further.
+    # If the last step of an end was lost, the grid has one more there.
     for lost in ((0, 0), (0, 1), (1, 0), (1, 1)):
         handed = _handed(values, lost, kind, scale, _ON_GRID)
-        # Others look like that by chance, and have no ends of which the engine makes it.
+        # Other values are on a grid by chance, without ends from which the engine makes it.
         if handed is not None:
             return handed
     handed = _handed(values, (0, 0), kind, scale, 1.0)
@@ -100,14 +105,14 @@ def _on_axis(values: FloatArray, kind: _Kind, scale: float) -> FloatArray:
 def _handed(
     values: FloatArray, lost: tuple[int, int], kind: _Kind, scale: float, tolerance: float
 ) -> FloatArray | None:
-    """For a grid that lost a step at either end or did not, if the values are on it.
+    """Return the numbers to pass for values on a grid; ``None`` if they are not on it.
 
     Args:
-        values: Of one axis.
-        lost: Steps at the lower and at the upper end: 0 or 1.
-        kind: Of number that the engine is given.
-        scale: By which it multiplies them.
-        tolerance: How far values may be from the grid, in steps.
+        values: Coordinates along one axis.
+        lost: Steps lost at the lower and at the upper end: 0 or 1.
+        kind: Type of number that the engine is given.
+        scale: Factor by which it multiplies them.
+        tolerance: Largest distance of values from the grid, in steps.
     """
     low, high = float(values.min()), float(values.max())
     lost_low, lost_high = lost
@@ -128,7 +133,7 @@ def _handed(
 def _ends(
     low: float, high: float, keeps: tuple[bool, bool], kind: _Kind, scale: float
 ) -> tuple[float, float] | None:
-    """Numbers next to the ends of an axis of which Bullet keeps the last step, or does not."""
+    """Return numbers next to the ends of an axis whose last steps Bullet keeps as wanted."""
     lows, highs = _next_to(low, kind, scale), _next_to(high, kind, scale)
     for total in range(2 * _TRIES - 1):
         for k in range(max(0, total - _TRIES + 1), min(total, _TRIES - 1) + 1):
@@ -139,7 +144,7 @@ def _ends(
 
 
 def _next_to(end: float, kind: _Kind, scale: float) -> list[float]:
-    """An end and its neighbours as the engine gets them, the nearest first."""
+    """Return an end and its neighbours as the engine gets them, the nearest first."""
     above = below = kind(end / scale)
     numbers = [above]
     for _ in range(_TRIES // 2):
@@ -149,7 +154,7 @@ def _next_to(end: float, kind: _Kind, scale: float) -> list[float]:
 
 
 def _are_kept(low: float, high: float) -> tuple[bool, bool]:
-    """Whether both ends are whole steps from the middle, in the arithmetic of Bullet."""
+    """Return True for each end that is a whole step from the middle, in Bullet's arithmetic."""
     step = (high - low) * (1.0 / (2 * _END))
     if not step > 0.0:  # to single precision a thin plate far out is flat
         return False, False
@@ -158,30 +163,34 @@ def _are_kept(low: float, high: float) -> tuple[bool, bool]:
 
 
 HULL_MARGIN = 1e-5
-"""[m]; Bullet's own 1 mm lifts hulls off the floor, and 0 makes every ray miss (measured)."""
+"""Margin of hulls [m]; Bullet's own 1 mm lifts hulls off the floor, and 0 makes every ray miss
+(measured).
+"""
 _LEAST_MESH_MARGIN, _BULLET_MARGIN = 3e-4, 1e-3
-"""[m]; pegs of 8 to 40 mm with 0.3 mm of play go into holes of triangles, which Bullet's own margin
-throws them out of at 240 Hz. On large ones flat blocks stop at inner edges more often without it:
-13 of 80 at 240 Hz instead of 2 (measured)."""
+"""Smallest margin of meshes, and Bullet's own [m]; pegs of 8 to 40 mm with 0.3 mm of play go into
+holes of triangles, which Bullet's own margin throws them out of at 240 Hz. On large meshes flat
+blocks stop at inner edges more often without it: 13 of 80 at 240 Hz instead of 2 (measured).
+"""
 _MARGIN_OF_SIZE = 1e-3
-"""Share of a mesh's size that its margin is in between."""
+"""Margin of a mesh as a share of its size, between the two bounds."""
 
 MAX_VERTICES = 131072
 MAX_INDICES = 524288
-"""What a mesh from memory may hold; beyond it PyBullet fails or makes another shape (measured).
-A mesh from a file has no such limit: 250000 vertices, 498002 triangles in 3 s (measured)."""
+"""Limits of a mesh from memory; beyond them PyBullet fails or makes another shape (measured). A
+mesh from a file has no such limit: 250000 vertices, 498002 triangles in 3 s (measured).
+"""
 
-# The same list object again leaks nothing; a fresh one leaks itself at every call (measured).
+# Passing the same list object again leaks nothing; a new one is leaked at every call (measured).
 _VERTEX_LISTS: dict[PointSet | TriangleSet, tuple[list[list[float]], list[int]]] = {}
 
 _HULLS = (HullPlan, ConvexPartsPlan)
 
 _FAR_AWAY = (0.0, 0.0, 1e6)
-"""[m] where a temporary probe body meets nothing."""
+"""Position [m] where a temporary probe body touches nothing."""
 
 
 def margin_of(shapes: Sequence[PlacedShape]) -> float | None:
-    """Find the collision margin of a link with these shapes [m]; ``None``: Bullet's own."""
+    """Return the collision margin of a link with these shapes [m]; ``None``: Bullet's own."""
     if any(isinstance(placed.shape, _HULLS) for placed in shapes):
         return HULL_MARGIN
     meshes = [placed.shape.mesh for placed in shapes if isinstance(placed.shape, BvhPlan)]
@@ -193,15 +202,14 @@ def margin_of(shapes: Sequence[PlacedShape]) -> float | None:
 
 
 class EngineShapes:
-    """Shape ids by content for one life of one client's world."""
+    """Shape ids by content for one session."""
 
     def __init__(self, client_id: int) -> None:
         self._client_id = client_id
         self._id_by_content: dict[tuple[PlacedShape, ...], int] = {}
         self._has_margin: set[int] = set()
-        # ``resetSimulation`` and reconnecting void all ids without notice. Where no body of ours
-        # is left to be asked, a ball of random size that only we know answers whether this is
-        # still the same world.
+        # ``resetSimulation`` and reconnecting void all ids silently. If no body of ours is left to
+        # ask for, a ball of random size that only we know shows if this is still the same world.
         self._sentinel_radius = 0.5 + 0.5 * secrets.randbits(48) / 2.0**48
         self._sentinel = self._create(pybullet.GEOM_SPHERE, radius=self._sentinel_radius)
         self.dummy_visual: int = pybullet.createVisualShape(
@@ -210,15 +218,17 @@ class EngineShapes:
             rgbaColor=[0.0, 0.0, 0.0, 0.0],
             physicsClientId=client_id,
         )
-        """A visual for bodies that show nothing: without one Bullet tessellates the collision
-        shape, 150-220 us per round body (measured)."""
+        """Visual shape for bodies that show nothing: without one Bullet tessellates the collision
+        shape, 150-220 us per round body (measured).
+        """
 
     def answers(self) -> bool:
-        """Whether the sentinel is still the shape that we made.
+        """Return True if the sentinel is still the shape that we made.
 
-        A body is made of the sentinel for a moment: Bullet accepts any id without a word and then
-        tells the shape's size, or nothing. (A closest-point query would print a warning at every
-        reconnection, and a new shape to compare ids with costs 27 KB for good; both measured.)
+        A body with the sentinel's shape is created for a moment: Bullet accepts any shape id
+        silently and then returns the shape's size, or nothing. (A closest-point query would print a
+        warning at every reconnection, and a new shape to compare ids with costs 27 KB for good;
+        both measured.)
         """
         body_id = pybullet.createMultiBody(
             baseMass=0.0,
@@ -231,10 +241,10 @@ class EngineShapes:
         return bool(data) and abs(data[0][3][0] - self._sentinel_radius) < 1e-12
 
     def shape_id(self, shapes: tuple[PlacedShape, ...]) -> int:
-        """The engine shape of one placed shape or of a compound of primitives and hulls.
+        """Return the engine shape of one placed shape or of a compound of primitives and hulls.
 
         Raises:
-            EngineError: The engine cannot hold it.
+            EngineError: The engine cannot make it.
         """
         if not shapes:
             return -1
@@ -247,7 +257,7 @@ class EngineShapes:
     def settle_margin(
         self, shape_id: int, shapes: tuple[PlacedShape, ...], body_id: int, link: int
     ) -> None:
-        """Shrink the margin of a hull or mesh; only a body that uses the shape can."""
+        """Set the margin of a hull or mesh; PyBullet needs a body that uses the shape for it."""
         if shape_id in self._has_margin:
             return
         margin = margin_of(shapes)
@@ -259,7 +269,7 @@ class EngineShapes:
         self._has_margin.add(shape_id)
 
     def settle_margin_alone(self, shape_id: int, shapes: tuple[PlacedShape, ...]) -> None:
-        """Shrink the margin of a hull that no body uses, by a temporary body."""
+        """Set the margin of a hull that no body uses, by a temporary body."""
         if shape_id in self._has_margin:
             return
         body_id = pybullet.createMultiBody(
@@ -384,7 +394,7 @@ def _is_large(mesh: TriangleSet) -> bool:
 
 
 def _mesh_obj(mesh: TriangleSet) -> str:
-    """Triangles as OBJ."""
+    """Return triangles as OBJ."""
     corners = (mesh.triangles + 1).tolist()
     lines = ["o mesh", *(f"v {x!r} {y!r} {z!r}" for x, y, z in mesh.points.tolist())]
     lines += [f"f {a} {b} {c}" for a, b, c in corners]
@@ -392,18 +402,18 @@ def _mesh_obj(mesh: TriangleSet) -> str:
 
 
 def parts_obj(parts: Sequence[FloatArray]) -> str:
-    """Parts as OBJ objects, which load as one compound of hulls, without the 16-child limit.
+    """Return parts as OBJ objects, which load as one compound of hulls, without the 16-child limit.
 
-    To be read with a scale of ``OBJ_SCALE``. PyBullet reads single precision, and each copy of a
-    robot makes its hulls anew of all corners of all faces: short numbers and few faces are half of
-    the price (measured).
+    Read it with a scale of ``OBJ_SCALE``. PyBullet reads single precision, and each copy of a robot
+    makes its hulls anew of all corners of all faces: short numbers and few faces halve the cost
+    (measured).
     """
     lines: list[str] = []
     first = 1
     for number, points in enumerate(parts):
         lines.append(f"o part{number}")
         lines += [f"v {x} {y} {z}" for x, y, z in in_obj(points).astype(np.float32).astype(str)]
-        # The loader keeps only vertices that a face names; the hull is made of all of them.
+        # The loader keeps only vertices of faces; the hull is made of all of them.
         count = len(points)
         lines += [
             f"f {first + k} {first + (k + 1) % count} {first + (k + 2) % count}"
@@ -414,7 +424,7 @@ def parts_obj(parts: Sequence[FloatArray]) -> str:
 
 
 def hulls_of(shape: ShapePlan) -> list[FloatArray]:
-    """Corners of the hulls of a shape in its own frame; none of a primitive."""
+    """Return the corners of the hulls of a shape in its own frame; none for a primitive."""
     if isinstance(shape, HullPlan):
         return [shape.vertices.points]
     if isinstance(shape, ConvexPartsPlan):

@@ -1,1 +1,1 @@
-"""Trigger volumes at work: who overlaps, who came, who went."""
+"""Trigger volumes in the engine: overlaps, entries and exits."""

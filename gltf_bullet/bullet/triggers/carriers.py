@@ -1,4 +1,4 @@
-"""What the engine moves each node with: a free body, a link of an articulation, or nothing."""
+"""Lookup of the engine body that moves each node: a free body, a link, or none."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ __all__ = ["Carrier", "Carriers"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Carrier:
-    """What a node moves with."""
+    """The body that moves a node."""
 
     kind: int
-    """RESTS, FREE, LINK, or GIVEN: only the node tree knows."""
+    """RESTS, FREE, LINK, or GIVEN: the pose comes from the node tree."""
     first: int
-    """Of FREE: the free body's number. Of LINK: the articulation's record in the arena."""
+    """Number of the free body for FREE; the articulation's record in the arena for LINK."""
     second: int
-    """Of LINK: the frame."""
+    """Frame in the arena for LINK."""
     carrier_from_world: FloatArray
-    """At load, shape [4, 4]."""
+    """Inverse pose of the body's frame at load, shape [4, 4]."""
 
 
 class Carriers:
-    """The carriers of all nodes of one scene."""
+    """The bodies that move the nodes of one scene."""
 
     def __init__(
         self, plan: ScenePlan, tree: NodeTree, free: FreeBodies, articulations: ArticulationSet
@@ -42,14 +42,16 @@ class Carriers:
         self._free = {node: k for k, node in enumerate(free.nodes.tolist())}
         self._articulations = articulations
         self._is_followed = not plan.articulations.moving_anchors
-        """Whether the arena knows after a step where links are: it does not ask for anchors."""
+        """True if the arena has the poses of links after a step: it is not updated with moving
+        anchors.
+        """
         self._animated = plan.animated.moved
         is_body = np.zeros(len(tree), dtype=bool)
         is_body[[*self._free, *articulations.link_of]] = True
         self._body_of = tree.nearest_at_or_above(is_body)
 
     def of(self, node: int) -> Carrier:
-        """What moves a node."""
+        """Return the body that moves a node."""
         body, nowhere = int(self._body_of[node]), np.eye(4)
         if node in self._animated and node != body:
             return Carrier(GIVEN, -1, -1, nowhere)
@@ -67,7 +69,7 @@ class Carriers:
         return Carrier(LINK, record.offset, frame, link_from_world)
 
     def _link_from_inertial(self, number: int, frame: int) -> FloatArray:
-        """Of a frame of the arena; a fixed base is told by its inertial frame."""
+        """Return link_from_inertial of a frame of the arena; identity for a fixed base."""
         found, record = self._articulations.arena, self._articulations.arena.records[number]
         if found.numbers(record, "frame_joint")[frame] == ANCHOR:
             return Pose.identity().matrix()

@@ -1,8 +1,8 @@
-"""Whether two placed shapes overlap, and when they first touch on the way: by the engine.
+"""Overlaps of two placed shapes, now or during a step, by the engine's closest-point queries.
 
-The shapes have no bodies: ``getClosestPoints`` takes shape ids with poses. So triggers leave
-nothing in the world that a ray, a contact or a body of the user's could notice, and one child of a
-compound can be asked by itself.
+The shapes have no bodies: ``getClosestPoints`` accepts shape ids with poses. So triggers add
+nothing to the world that a ray, a contact or a body of the user's could touch, and one child of a
+compound can be queried by itself.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ from gltf_bullet.transforms import (
 __all__ = ["Probe", "ScrewMotion", "Solid", "passage"]
 
 _TOLERANCE = 1e-3
-"""How near two shapes must come to count as touching in flight, relative to the smaller one."""
+"""Distance at which two moving shapes count as touching, relative to the thinner one."""
 _MAX_ADVANCES = 64
-"""Conservative advances along one passage, at most; beyond it counts as not touched."""
+"""Largest number of conservative advances of one passage; beyond it counts as not touched."""
 
 
 class Solid:
-    """A placed shape that can be asked for its gap to another."""
+    """A placed shape for distance queries."""
 
     __slots__ = ("placed", "reach", "shape_id")
 
     def __init__(self, shapes: EngineShapes, placed: PlacedShape) -> None:
-        """Create the engine shape, or take the one that equal colliders use."""
+        """Create the engine shape, or share that of equal colliders."""
         self.placed = placed
         self.shape_id = shapes.shape_id((placed,))
         if isinstance(placed.shape, (HullPlan, ConvexPartsPlan)):
             shapes.settle_margin_alone(self.shape_id, (placed,))
         extent = extent_of(placed)
         self.reach = float(np.linalg.norm(extent.center)) + extent.outer
-        """[m] from the frame's origin to the furthest point."""
+        """Distance [m] from the frame's origin to the furthest point."""
 
 
 class Probe:
-    """Asks one world's engine about pairs of solids."""
+    """Queries distances between solids in one world."""
 
     def __init__(self, client_id: int) -> None:
         self._client_id = client_id
@@ -61,7 +61,7 @@ class Probe:
     def gap(
         self, volume: Solid, volume_pose: Pose, solid: Solid, solid_pose: Pose, within: float = 0.0
     ) -> float:
-        """The distance [m] between two solids, negative inside; infinite beyond ``within``."""
+        """Return the distance of two solids [m], negative inside; infinite beyond ``within``."""
         if isinstance(volume.placed.shape, InfinitePlanePlan):
             # Bullet finds nothing between a plane and a triangle mesh (measured).
             return _height(volume, volume_pose, solid, solid_pose)
@@ -78,7 +78,7 @@ class Probe:
 
 
 def _height(plane: Solid, plane_pose: Pose, solid: Solid, solid_pose: Pose) -> float:
-    """How far the lowest point of a solid is above a plane [m]."""
+    """Return the height of the lowest point of a solid above a plane [m]."""
     world_from_plane = plane_pose @ plane.placed.body_from_shape
     world_from_shape = solid_pose @ solid.placed.body_from_shape
     normal = world_from_plane.rotate((0.0, 1.0, 0.0))
@@ -88,25 +88,25 @@ def _height(plane: Solid, plane_pose: Pose, solid: Solid, solid_pose: Pose) -> f
 
 
 class ScrewMotion:
-    """A frame on its way through one step: straight, and turning evenly."""
+    """Motion of a frame through one step: linear, with a constant rate of rotation."""
 
     __slots__ = ("_axis", "_begin", "angle", "shift")
 
     def __init__(self, begin: Pose, end: Pose) -> None:
         self._begin = begin
         self.shift = np.array(end.translation) - np.array(begin.translation)
-        """Of the frame's origin [m], shape [3]."""
+        """Displacement of the frame's origin [m], shape [3]."""
         turn = rotation_vector_from_quat(
             quat_multiply(
                 np.array(end.rotation_xyzw), quat_conjugate(np.array(begin.rotation_xyzw))
             )
         )
         self.angle = float(np.linalg.norm(turn))
-        """[rad]"""
+        """Angle of rotation in the step [rad]."""
         self._axis = turn
 
     def at(self, fraction: float) -> Pose:
-        """Where the frame is after a fraction of the step."""
+        """Return the pose of the frame after a fraction of the step."""
         x, y, z = (np.array(self._begin.translation) + fraction * self.shift).tolist()
         rotation = self._begin.rotation_xyzw
         if self.angle > 0.0:
@@ -126,21 +126,21 @@ def passage(
     solid_motion: ScrewMotion,
     thickness: float,
 ) -> tuple[float, float] | None:
-    """When a solid first and last touches a volume on its way through a step.
+    """Return when a solid first and last touches a volume during a step.
 
     Conservative advancement: with a gap of d between two convex shapes nothing can happen before
-    the two have moved by d, so no thin volume is stepped over.
+    the two have moved by d, so no thin volume is missed.
 
     Args:
         probe: The world.
         volume: The trigger volume.
-        volume_motion: Of the volume's frame.
+        volume_motion: Motion of the volume's frame.
         solid: The collider.
-        solid_motion: Of the frame that the collider is placed in.
-        thickness: [m] of the thinner one, which sets what counts as touching.
+        solid_motion: Motion of the frame that the collider is placed in.
+        thickness: Thickness [m] of the thinner one, which sets the tolerance.
 
     Returns:
-        Fractions of the step, 0 to 1; ``None`` when they never touch.
+        Fractions of the step, 0 to 1; ``None`` if they never touch.
     """
     moved = (
         float(np.linalg.norm(solid_motion.shift - volume_motion.shift))

@@ -1,7 +1,7 @@
-"""Triggers at work: which colliders overlap which triggers, and who came or went in a step.
+"""Overlaps of colliders with the triggers of a scene, and entries and exits in a step.
 
-KHR_physics_rigid_bodies, "Triggers". A kernel finds the pairs that are near and settles most of
-them by balls and boxes; the engine is asked about the rest. An overlap at any time within a step
+KHR_physics_rigid_bodies, "Triggers". A kernel finds the pairs that are near and decides most of
+them by balls and boxes; the engine is queried for the rest. An overlap at any time within a step
 counts, also when the engine takes several substeps and a fast body is past the volume at the end.
 """
 
@@ -26,32 +26,32 @@ from gltf_bullet.transforms import FloatArray, IntArray
 __all__ = ["Crossing", "TriggerMemory", "Triggers"]
 
 _JUMP = 2.0
-"""Times the distance that its velocities explain, beyond which a body was put where it is."""
+"""Ratio of displacement to that of the velocities, above which a body was put where it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """A collider that came or went."""
+    """Entry or exit of a collider."""
 
     entered: bool
     trigger_node: int
     collider_node: int
     motion_node: int
-    """-1 without one."""
+    """-1 for a collider without a motion node."""
     fraction: float
-    """When within the step; 1 is its end."""
+    """Time as a fraction of the step; 1 is its end."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TriggerMemory:
-    """What snapshots keep beside the engine's own state; treat as opaque."""
+    """State that ``pybullet.saveState`` leaves out; treat as opaque."""
 
     overlaps: tuple[tuple[int, int], ...]
     """Pairs of trigger node and collider node."""
     speeds: tuple[float, ...]
-    """Of the frames in the last step [m/s]."""
+    """Speeds of the frames in the last step [m/s]."""
     places: Mapping[int, tuple[float, ...]]
-    """Where the frames of nodes were after it, 12 numbers each."""
+    """Poses of the nodes' frames after it, 12 numbers each."""
 
 
 class Triggers:
@@ -67,27 +67,28 @@ class Triggers:
         articulations: ArticulationSet,
         velocities_of: Callable[[int], tuple[FloatArray, FloatArray]],
     ) -> None:
-        """Create the shapes and note where everything stands at load.
+        """Create the shapes and store the poses at load.
 
         Args:
             client_id: The PyBullet world.
-            plan: Of the scene.
-            tree: Its nodes.
+            plan: Plan of the scene.
+            tree: Returns the scene's nodes.
             shapes: The world's shapes.
             free: The scene's bodies without joints.
             articulations: Its bodies with joints.
-            velocities_of: Velocity of the centre of mass [m/s] and spin of a motion node's body.
+            velocities_of: Returns the velocity of the centre of mass [m/s] and the spin of a motion
+                node's body.
         """
         plans, bodies = plan.triggers, plan.bodies.bodies
         self.plans = plans
         self._overlaps: frozenset[int] = frozenset()
         self._velocities_of = velocities_of
         self.is_idle = not plans.volumes or not plans.colliders
-        """Whether nothing can ever be sensed."""
+        """True if there are no triggers, or no colliders for them."""
         self.needs_nodes = self.needs_joints = self.needs_free = False
         if self.is_idle:
             return
-        # Scenes without triggers need not load its kernel (measured: 35 ms).
+        # Only scenes with triggers load the kernel (measured: 35 ms).
         from gltf_bullet.bullet.triggers.trigger_arrays import TriggerArrays
 
         volumes, colliders = plans.volumes, plans.colliders
@@ -103,11 +104,11 @@ class Triggers:
             plan.frames.world_from_node,
         )
         self.needs_nodes = self._arrays.is_given
-        """Whether :meth:`after_step` asks where nodes are."""
+        """True if :meth:`after_step` needs the poses of nodes."""
         self.needs_joints = self._arrays.is_jointed
-        """Whether the arena must know where the joints are after the step."""
+        """True if it needs the poses of links in the arena."""
         self.needs_free = self._arrays.is_free
-        """Whether it matters where free bodies are."""
+        """True if it needs the poses of free bodies."""
         self._is_body = [node in bodies for node in self._arrays.frame_nodes]
         self._arrays.speeds[:] = [
             np.linalg.norm(bodies[node].linear_velocity) if node in bodies else 0.0
@@ -115,12 +116,12 @@ class Triggers:
         ]
         row_of = {node: row for row, node in enumerate(plans.nodes)}
         self._first_keys = [len(colliders) * row_of[v.trigger] for v in volumes]
-        """By volume: a pair's key is this plus the collider's number."""
+        """First key of each volume; a pair's key is this plus the collider's number."""
 
-    # --- what is where ------------------------------------------------------------------------
+    # --- overlaps and state -------------------------------------------------------------------
 
     def overlaps(self) -> list[tuple[int, int]]:
-        """Pairs of trigger node and collider node as of the last update, in file order."""
+        """Return pairs of trigger node and collider node at the last update, in file order."""
         return [
             (crossing.trigger_node, crossing.collider_node)
             for crossing in (self._crossing(key, True, 1.0) for key in sorted(self._overlaps))
@@ -129,11 +130,11 @@ class Triggers:
     def overlaps_at_rest(
         self, plans: TriggerPlans, world_from_node: FloatArray
     ) -> list[tuple[int, int]]:
-        """Pairs of trigger and collider node that overlapped where both rested, and now may not.
+        """Return pairs that overlapped while both rested, if one of them does not rest now.
 
         Args:
-            plans: Of these nodes until now.
-            world_from_node: Where they stood, scale included, shape [node_count, 4, 4].
+            plans: Former plans of these nodes.
+            world_from_node: Former poses, scale included, shape [node_count, 4, 4].
         """
         if self.is_idle or plans is self.plans:
             return []
@@ -162,7 +163,7 @@ class Triggers:
         return [(volumes[v].trigger, colliders[c].node) for v, c in found]
 
     def memory(self) -> TriggerMemory:
-        """What a snapshot keeps."""
+        """Return the state for a snapshot."""
         if self.is_idle:
             return TriggerMemory((), (), {})
         return TriggerMemory(
@@ -172,13 +173,13 @@ class Triggers:
         )
 
     def recall(self, memory: TriggerMemory, world_from_node: FloatArray) -> None:
-        """Take back a snapshot, without events.
+        """Restore a state, without events.
 
-        The snapshot may be of triggers that were planned otherwise: what is gone is left out.
+        The state may be of triggers that were planned otherwise: those that are gone are left out.
 
         Args:
             memory: From :meth:`memory`.
-            world_from_node: Where nodes stand then, for those that the snapshot does not know.
+            world_from_node: Poses at that time, for nodes that the state lacks.
         """
         if self.is_idle:
             return
@@ -200,15 +201,15 @@ class Triggers:
 
     @property
     def overlap(self) -> bool:
-        """Whether anything is inside a volume."""
+        """True if any collider is inside a volume."""
         return bool(self._overlaps)
 
     def watcher(self, free_bodies: Sequence[int]) -> IntArray:
-        """For kernels that find the pairs after a step: see :meth:`after_watched_step`."""
+        """Return the array by which kernels find pairs; see :meth:`after_watched_step`."""
         return self._arrays.watcher(free_bodies)
 
     def after_watched_step(self, count: int, time_step: float) -> list[Crossing]:
-        """What :meth:`after_step` does, where a kernel has found ``count`` pairs already."""
+        """Do as :meth:`after_step` does, where a kernel has found ``count`` pairs already."""
         if not count and not self._overlaps:
             return []
         if count < 0:
@@ -221,11 +222,11 @@ class Triggers:
     def after_step(
         self, poses: FloatArray, world_from_node: Callable[[], FloatArray], time_step: float
     ) -> list[Crossing]:
-        """Who came and went, in order of time.
+        """Return the entries and exits of a step, in order of time.
 
         Args:
-            poses: Of the free bodies' inertial frames now, shape [free_bodies * 7].
-            world_from_node: Tells where all nodes are now, scale included, shape
+            poses: Present poses of the free bodies' inertial frames, shape [free_bodies * 7].
+            world_from_node: Returns the present frames of all nodes, scale included, shape
                 [node_count, 4, 4].
             time_step: Length of the step [s].
         """
@@ -235,7 +236,7 @@ class Triggers:
         return self.after_watched_step(count, time_step)
 
     def _correct_starts(self, fast: Sequence[int], time_step: float) -> None:
-        """Move frames that jumped to where they must have begun the step.
+        """Move the start of frames that jumped to where they must have begun the step.
 
         A jump is further than the velocities before and after the step can explain: somebody reset
         a pose between two steps, or an animation started again. Reading every body before the step
@@ -253,7 +254,7 @@ class Triggers:
                 arrays.begin_at(frame, now - time_step * velocity)
 
     def _settle(self, pairs: Sequence[Sequence[int]]) -> list[Crossing]:
-        """Events of a step with some near pairs: volume, collider, and what balls and boxes say."""
+        """Return the events of near pairs, given as volume, collider, and the kernel's result."""
         unsure = [(volume, collider) for volume, collider, state in pairs if state & UNSURE]
         asked = self._ask(unsure) if unsure else ()
         now = {
@@ -279,7 +280,7 @@ class Triggers:
         return crossings
 
     def _ask(self, pairs: Sequence[tuple[int, int]]) -> Collection[tuple[int, int]]:
-        """Those of some pairs that overlap by the engine's word."""
+        """Return the pairs that overlap by the engine's distance query."""
         arrays = self._arrays
         volume_frames = arrays.frames_of_volumes([volume for volume, _ in pairs])
         frames = [arrays.frame_of[collider] for _, collider in pairs]
@@ -297,7 +298,7 @@ class Triggers:
         }  # fmt: skip
 
     def _passages(self, pairs: Sequence[tuple[int, int]]) -> list[Crossing]:
-        """Colliders that came and went within the step."""
+        """Return entry and exit of colliders that passed through a volume within the step."""
         arrays = self._arrays
         volume_frames = arrays.frames_of_volumes([volume for volume, _ in pairs])
         frames = [arrays.frame_of[collider] for _, collider in pairs]

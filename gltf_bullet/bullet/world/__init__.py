@@ -1,1 +1,1 @@
-"""A planned scene in a PyBullet world: created, stepped, asked, removed."""
+"""A planned scene in a PyBullet world: creation, steps, queries, removal."""

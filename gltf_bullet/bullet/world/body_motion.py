@@ -25,7 +25,7 @@ __all__ = ["BodyMotion"]
 
 
 class BodyMotion:
-    """Where the bodies of a scene are and how they move, one by one, by motion node."""
+    """Poses, velocities and forces of the bodies of a scene, one by one, by motion node."""
 
     def __init__(
         self,
@@ -36,47 +36,47 @@ class BodyMotion:
         free: FreeBodies,
         targets: KinematicTargets,
     ) -> None:
-        """Know the bodies.
+        """Store the bodies.
 
         Args:
             client_id: The PyBullet world.
-            plans: Of all bodies, by motion node.
-            link_of: The engine link of a motion node's body.
-            articulations: The jointed ones among them.
-            free: The others.
-            targets: Which of them follow given poses at present.
+            plans: Plans of all bodies, by motion node.
+            link_of: Returns the engine link of a motion node's body.
+            articulations: The bodies with joints.
+            free: The bodies without.
+            targets: Bodies whose poses are prescribed at present.
         """
         self._client_id = client_id
         self.plans = plans
-        """Of all bodies, by motion node."""
+        """Plans of all bodies, by motion node."""
         self._link_of = link_of
         self._articulations = articulations
         self._free = free
         self._targets = targets
 
     def is_free(self, node: int) -> bool:
-        """Whether a body is no part of an articulation."""
+        """Return True if a body is not part of an articulation."""
         return node not in self._articulations.link_of
 
     def velocities_of(self, node: int) -> tuple[FloatArray, FloatArray]:
-        """Velocity of the centre of mass [m/s] and spin [rad/s] of a body, world axes."""
+        """Return velocity of the centre of mass [m/s] and spin [rad/s] of a body, world axes."""
         _, _, linear, angular = link_state(self._client_id, *self._link_of(node))
         return np.array(linear), np.array(angular)
 
     def center_of(self, node: int) -> FloatArray:
-        """Where the centre of mass of a body is [m], shape [3]."""
+        """Return the centre of mass of a body [m], shape [3]."""
         position, _, _, _ = link_state(self._client_id, *self._link_of(node))
         return np.array(position)
 
     def rotation_of(self, node: int) -> FloatArray:
-        """world_from_body of a motion node as a rotation matrix, shape [3, 3]."""
+        """Return world_from_body of a motion node as a rotation matrix, shape [3, 3]."""
         inertial = self.plans[node].body_from_inertial
         _, rotation, _, _ = link_state(self._client_id, *self._link_of(node))
         pose = Pose(rotation, (0.0, 0.0, 0.0)) @ inertial.inverse()
         return pose.matrix()[:3, :3]
 
     def velocities_in_node(self, node: int) -> tuple[Vec3, Vec3]:
-        """Velocity [m/s] and spin [rad/s] of a body in its node's axes, as files hold them."""
+        """Return velocity [m/s] and spin [rad/s] of a body in its node's axes, as in files."""
         linear, angular = self.velocities_of(node)
         node_from_world = self.rotation_of(node).T
         vx, vy, vz = (node_from_world @ linear).tolist()
@@ -86,10 +86,10 @@ class BodyMotion:
     def apply_impulse(self, node: int, linear: Sequence[float], angular: Sequence[float]) -> None:
         """Change velocities at once by an impulse [N s] and an angular one [N m s], world axes.
 
-        Kinematic and static bodies have infinite mass: nothing happens.
+        Kinematic and static bodies have infinite mass and do not change.
         """
         plan: BodyPlan = self.plans[node]
-        if plan.kind is not MotionKind.DYNAMIC or self._targets.holds(node):
+        if plan.kind is not MotionKind.DYNAMIC or self._targets.is_prescribed(node):
             return
         if not self.is_free(node):
             self._articulations.apply_impulse(node, np.array(linear), np.array(angular))
@@ -104,30 +104,30 @@ class BodyMotion:
         )
 
     def apply_force(self, node: int, force: FloatArray, torque: FloatArray) -> None:
-        """Push and turn a body during the coming step.
+        """Apply a force and a torque to a body during the coming step.
 
-        Kinematic and static bodies have infinite mass: nothing happens.
+        Kinematic and static bodies have infinite mass and do not change.
 
         Args:
             node: Its motion node.
-            force: At the centre of mass [N], world axes, shape [3].
-            torque: [N m], world axes, shape [3].
+            force: Force at the centre of mass [N], world axes, shape [3].
+            torque: Torque [N m], world axes, shape [3].
         """
         plan: BodyPlan = self.plans[node]
-        if plan.kind is not MotionKind.DYNAMIC or self._targets.holds(node):
+        if plan.kind is not MotionKind.DYNAMIC or self._targets.is_prescribed(node):
             return
         if not (np.isfinite(force).all() and np.isfinite(torque).all()):
             raise ValueError(f"force {force!r}, torque {torque!r}; must be finite")
         if not self.is_free(node):
             self._articulations.apply_force(node, force, torque)
             return
-        self._free.push(self._link_of(node)[0], force.tolist(), torque.tolist())
+        self._free.apply_force(self._link_of(node)[0], force.tolist(), torque.tolist())
 
     def set_velocity(self, node: int, linear_in_node: Vec3, angular_in_node: Vec3) -> bool:
-        """Set a free body's velocity [m/s] and spin [rad/s]; ``False`` for links of chains.
+        """Set velocity [m/s] and spin [rad/s] of a free body; return False for jointed bodies.
 
         Raises:
-            ValueError: It is beyond what the engine lets a body have.
+            ValueError: A value exceeds the engine's limit.
         """
         if not self.is_free(node):
             return False
@@ -145,7 +145,7 @@ class BodyMotion:
         return True
 
     def teleport(self, node: int, world_from_body: Pose) -> bool:
-        """Put a free body elsewhere, its velocity kept; ``False`` for links of chains."""
+        """Set the pose of a free body, its velocity kept; return False for jointed bodies."""
         if not self.is_free(node):
             return False
         inertial = world_from_body @ self.plans[node].body_from_inertial

@@ -18,7 +18,7 @@ __all__ = ["CompiledSteps"]
 
 
 class CompiledSteps:
-    """When the coming steps of a scene can be compiled ones, and what they leave to Python."""
+    """Decides if the coming steps of a scene can be compiled, and if they leave work to Python."""
 
     def __init__(
         self,
@@ -33,21 +33,21 @@ class CompiledSteps:
         looks: bool,
         is_watched: bool,
     ) -> None:
-        """Take note of a scene that was just made; the first step makes what steps need.
+        """Store the parts of a new scene; what steps need is made by the first step.
 
         Args:
             articulations: The scene's jointed bodies, connected.
             kinematic_targets: Its animated bodies.
-            anchors: Moving bodies that joints hang on.
+            anchors: Moving attachments of its joints.
             triggers: Its triggers.
             free: Its other bodies.
-            softness: Of the world's contacts.
+            softness: Softness of the world's contacts.
             is_unforced: True if free bodies, gravity and friction need nothing but the engine.
             looks: True if some free bodies may move further in a step than they are thick.
             is_watched: True if kinematic bodies may squeeze some of them.
         """
         self.settings: EngineSettings | None = None
-        """Of the world, as surfaces were adapted to them."""
+        """Settings of the world to which surfaces were adapted last."""
         self._articulations = articulations
         self._triggers = triggers
         self._targets = kinematic_targets
@@ -56,7 +56,7 @@ class CompiledSteps:
         self._is_watched = is_watched
         self.have_triggers = not triggers.is_idle
         """True if triggers watch the steps."""
-        self._drifts = (
+        self._may_be_left_to_engine = (
             is_unforced
             and not is_watched
             and triggers.is_idle
@@ -77,7 +77,7 @@ class CompiledSteps:
 
     @cached_property
     def _solver(self) -> JointSolver | None:
-        """The solver of joints that kernels can step, ``None`` where only Python can."""
+        """The solver of joints that kernels can step; ``None`` if only Python can."""
         if not (self._is_possible and self._articulations.solver.is_native):
             return None
         solver, triggers = self._articulations.solver, self._triggers
@@ -85,19 +85,23 @@ class CompiledSteps:
             solver.watch(triggers.watcher(self._free.ids))
         return solver
 
-    def drift(self, settings: EngineSettings) -> bool:
-        """Return True if a step needs nothing, and leaves nothing but a look at fast bodies."""
-        return self._drifts and settings is self.settings and not self._targets.is_aimed
+    def are_left_to_engine(self, settings: EngineSettings) -> bool:
+        """Return True if a step needs nothing but the engine, and then a check of fast bodies."""
+        return (
+            self._may_be_left_to_engine
+            and settings is self.settings
+            and not self._targets.has_targets
+        )
 
     def are_possible(self, settings: EngineSettings) -> bool:
         """Return True if kernels can make the next steps."""
-        # Attributes only, each asked for in every step: a call is a tenth of a cart-pole's step.
+        # Attributes only, read in every step: a call is a tenth of a cart-pole's step.
         solver = self._solver
         if solver is None or settings is not self.settings or not self._softness.is_idle:
             return False
         contacts = solver.contacts
         return not (
-            contacts.held is not None
+            contacts.saved is not None
             or contacts.foreign.ids
             or contacts.robot_loads.memory
             or self._targets.targets is not None
@@ -114,7 +118,7 @@ class CompiledSteps:
 
     @property
     def leave_something(self) -> bool:
-        """True if a step leaves something to Python whatever happens in it."""
+        """True if Python has something to do after a step in any case."""
         return (
             self._is_watched
             or self._articulations.needs_every_step
@@ -123,7 +127,7 @@ class CompiledSteps:
 
     @property
     def have_overlaps(self) -> bool:
-        """True if something may have entered or left a trigger in the last step."""
+        """True if colliders may have entered or left triggers in the last step."""
         return self.have_triggers and (
             self._articulations.solver.pairs_seen != 0 or self._triggers.overlap
         )

@@ -1,7 +1,7 @@
 """A :class:`ScenePlan` in the engine: created whole or not at all, stepped, removed whole.
 
-All of this is one file because every body that is made here is known to each of these, and what
-one of them leaves out stays behind in the world of the user.
+The file is long because creation, steps, state and removal all include every body of the scene: a
+body that one of them misses would stay in the user's world.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gltf_bullet.bullet.bodies.deforming_bodies import (
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, no_free_bodies
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies, unchanged_bodies
-from gltf_bullet.bullet.body_lease import BodyLease
+from gltf_bullet.bullet.body_ownership import BodyOwnership
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness, SoftState
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies, FastState
@@ -32,7 +32,7 @@ from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap, find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.contacts.slip_friction import SlipState
-from gltf_bullet.bullet.contacts.squeezed_bodies import LetGo, SqueezedBodies
+from gltf_bullet.bullet.contacts.squeezed_bodies import PassingPairs, SqueezedBodies
 from gltf_bullet.bullet.exchange.native_calls import engine_row
 from gltf_bullet.bullet.gravity import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
@@ -64,25 +64,25 @@ from gltf_bullet.transforms import BoolArray, FloatArray, IntArray, Pose
 
 __all__ = ["BODY_NOT_FINITE", "EngineWorld", "EngineWorldState"]
 
-# --- What a scene must take back besides the engine's own snapshot --------------------------------
+# --- State of a scene besides the engine's own snapshot -------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EngineWorldState:
-    """Treat as opaque."""
+    """State of one scene that the engine's snapshot leaves out; treat as opaque."""
 
     origins: tuple[str, ...]
-    """Names of the bodies."""
+    """Permanent names of the bodies."""
     articulations: ArticulationState
     slip: SlipState
     fast: FastState
     softness: SoftState
     kinematic_nodes: KinematicNodes
-    squeezed: LetGo
+    squeezed: PassingPairs
     contacts: ContactMemory
     deforming: tuple[BuiltSurface, ...]
     layout: BodyLayout
-    """Of the bodies: those with another one cannot take the rest over."""
+    """Layout of the bodies; a scene of another layout cannot restore the rest."""
 
 
 _MAY_BE_FAST: MemoKey[bool] = MemoKey("some free body may pass through others")
@@ -102,16 +102,16 @@ BODY_NOT_FINITE = IssueKind(
 
 
 _FEW_LINKS = 16
-"""Links whose pairs are gone through one by one."""
+"""Largest number of links whose pairs are all tested."""
 
 _Return: TypeAlias = (
     "tuple[EngineWorldState, EngineSnapshot | BodyStates, tuple[int, int], ArticulationMoment]"
 )
-"""A state that was restored, how many bodies there were then and the last one, and the joints."""
+"""The last restored state; number of bodies then and the last one; and the joints' arrays."""
 
 
 class EngineWorld:
-    """Everything that one scene put into one PyBullet world."""
+    """All bodies and constraints of one scene in one PyBullet world."""
 
     def __init__(
         self,
@@ -123,9 +123,9 @@ class EngineWorld:
         world_from_asset_xyzw: FloatArray,
         kept: KeptBodies = NONE_KEPT,
     ) -> None:
-        """Create everything in ``plan``, of an asset with the nodes ``tree()``, turned so.
+        """Create everything in ``plan``, for an asset of nodes ``tree()`` with this rotation.
 
-        On failure nothing stays in the world. ``kept``: what :meth:`hand_over` has left there.
+        On failure nothing stays in the world. ``kept``: bodies left there by :meth:`hand_over`.
 
         Raises:
             EngineError: PyBullet refused something.
@@ -135,13 +135,13 @@ class EngineWorld:
         self.pair_rules = PairRules(session)
         self._created: list[int] = []
         self._kept: frozenset[int] = frozenset()
-        """Bodies that stay when this goes."""
+        """Ids of bodies that :meth:`remove` leaves in the world."""
         self._undo: list[Callable[[], None]] = []
         self._lost: set[int] = set()
         self._lost_issues: tuple[Issue, ...] = ()
         painter = BodyVisuals(session, options, visuals)
         self.softness = session.shared(ContactSoftness)
-        """How hard bodies push each other apart."""
+        """Contact softness of the world."""
         try:
             self._create(painter, tree, options, kept)
             self.triggers = Triggers(
@@ -151,13 +151,13 @@ class EngineWorld:
             self.gravity = gravity_forces(
                 client_id, plan, self.free, self.articulations, world_from_asset_xyzw
             )
-            self.lease = BodyLease(
+            self.ownership = BodyOwnership(
                 session, self._created, self.free.batched, self._table.name_of_body(tree)
             )
-            """Whether all this is still in the world."""
+            """Ownership of the bodies; raises an error once one of them is gone."""
         except BaseException:
-            # Only bodies with our mark are removed.
-            session.sign(self._created, self._created, self._created)
+            # Only tagged bodies are removed.
+            session.tag(self._created, self._created, self._created)
             self.remove()
             raise
         finally:
@@ -166,8 +166,10 @@ class EngineWorld:
         self.is_jointed = bool(self.articulations.articulations)
         self.articulations.connect(session, self._created, plan.memo, lambda: self._is_apart)
         self._is_unforced = self.gravity is None and self.free.is_idle
-        """Whether free bodies are given nothing before a step."""
-        self._is_plain = self._is_unforced and not plan.memo.get(_MAY_BE_FAST, self._may_be_fast)
+        """True if free bodies get no forces before a step."""
+        self._is_left_to_engine = self._is_unforced and not plan.memo.get(
+            _MAY_BE_FAST, self._may_be_fast
+        )
 
     def _create(
         self,
@@ -220,8 +222,8 @@ class EngineWorld:
         free = self.free.id_of_node
         self._table = LinkIndex(self.plan, self.static_ids, free, self.articulations)
         factors = {free[node]: kinds[node].gravity_factor for node in free}
-        self.articulations.contacts.join(self.session.shared(owners), factors)
-        self._undo.append(self.articulations.contacts.leave)
+        self.articulations.contacts.register(self.session.shared(owners), factors)
+        self._undo.append(self.articulations.contacts.unregister)
         for node in self.articulations.sharers():
             for group, link in zip(kinds[node].groups, self.links_of(node), strict=False):
                 shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, *link)
@@ -244,19 +246,21 @@ class EngineWorld:
             self.session, self.plan.contacts, solid, self._created, self.articulations.own_shapes,
             self.pair_rules, self.plan.memo, slip_friction=slips,
         )  # fmt: skip
-        if not self._links.is_plain:
+        if not self._links.has_default_bits:
             self._undo.append(self._links.release)
         numbers = self.plan.memo.get(_MOVING_LINKS, partial(_moving, solid))
         moving = {solid[number][0] for number in numbers}
         if moving:
-            self.softness.join(moving)
+            self.softness.add_links(moving)
             self._undo.append(
-                lambda: self.softness.leave([link for link in moving if link[0] not in self._kept])
+                lambda: self.softness.remove_links(
+                    [link for link in moving if link[0] not in self._kept]
+                )
             )
         look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
         overlaps = self.plan.memo.get(_LOAD_OVERLAPS, look)
         self.issues = gear_issues
-        """Findings that only the engine makes."""
+        """Issues that only the engine shows."""
         if overlaps:
             found = [overlap.of(solid) for overlap in overlaps]
             self.issues += overlap_issues(found, self._table.owners)
@@ -266,12 +270,12 @@ class EngineWorld:
         yield from self._table.jointed_pairs(tree)
 
     def _needs_rules(self, tree: Callable[[], NodeTree]) -> bool:
-        """Whether the engine alone does not keep all links apart that must not meet."""
+        """Return True if the engine alone does not keep all links apart that must not collide."""
         return not all(self.pair_rules.forbids(*pair) for pair in self._pairs_apart(tree))
 
     @cached_property
     def _is_apart(self) -> bool:
-        """True where rules and filters keep every link of the scene from all others."""
+        """True if rules and filters keep every link of the scene from all others."""
         return self.plan.memo.get(_ARE_ALL_APART, self._are_all_apart)
 
     def _are_all_apart(self) -> bool:
@@ -280,31 +284,31 @@ class EngineWorld:
             return False
         return not any(self._links.may_meet(*pair) for pair in combinations(links, 2))
 
-    # --- parts that are made when they are asked for ------------------------------------------
+    # --- parts that are made on first use -----------------------------------------------------
     #
-    # Most copies are made to be stepped: of 300 cart-poles in one world this was a twelfth of what
-    # it took to load them (measured).
+    # Most copies are only stepped: for 300 cart-poles in one world these parts were a twelfth of
+    # the time to load them (measured).
 
     def solid_links(self) -> Sequence[SolidLink]:
-        """Every link with colliders, with their materials and filters."""
+        """Return every link with colliders, with materials and filters."""
         return self._table.solid_links()
 
     @property
     def link_contacts(self) -> LinkContacts:
-        """How they meet."""
+        """Contact properties of the links."""
         return self._links
 
     @property
     def own_constraints(self) -> list[int]:
-        """All constraints that the scene has made."""
+        """Ids of all constraints that the scene has created."""
         return [*self.articulations.loop_constraints.constraint_ids, *self.gear_ids]
 
     def link_of(self, node: int) -> EngineLink:
-        """The engine link of a motion node's body."""
+        """Return the engine link of a motion node's body."""
         return self._table.link_of(node)
 
     def links_of(self, node: int) -> list[EngineLink]:
-        """The engine links of a body's collider groups, in the order of the plan's groups."""
+        """Return the engine links of a body's collider groups, in the plan's order."""
         return self._table.links_of(node)
 
     @cached_property
@@ -315,24 +319,24 @@ class EngineWorld:
 
     @cached_property
     def anchors(self) -> MovingAnchors:
-        """What joints hang on, where that moves."""
+        """Moving attachments of the joints."""
         return MovingAnchors(self.client_id, self.plan, self.articulations, self.link_of)
 
     @cached_property
     def fast(self) -> FastBodies:
-        """Keeps small and fast bodies from passing through others."""
+        """Continuous collision detection of small and fast bodies."""
         return FastBodies(
             self.client_id,
             self.free.table,
             self.free.ids,
             self._links.mask_of,
             self._links.may_meet,
-            self._links.aim,
+            self._links.set_pair_restitution,
         )
 
     @cached_property
     def squeezed(self) -> SqueezedBodies | None:
-        """Keeps kinematic bodies from pressing others through walls; without either nobody does."""
+        """Keeps kinematic bodies from pressing others through walls; ``None`` without any."""
         if not self._kinematic_nodes and not self.plan.animated.moved:
             return None
         if not self.free.table.is_dynamic.any():
@@ -341,7 +345,7 @@ class EngineWorld:
 
     @cached_property
     def _kinematic_nodes(self) -> list[int]:
-        """Free bodies with colliders that go their way whatever they meet."""
+        """Free kinematic bodies with colliders."""
         bodies = self.plan.bodies.bodies
         return [
             node
@@ -351,7 +355,7 @@ class EngineWorld:
 
     @property
     def _movers(self) -> dict[int, int]:
-        """Nodes of all bodies and colliders that follow given poses or velocities now, by id."""
+        """Nodes of all bodies and colliders with prescribed motion now, by body id."""
         statics, bodies = self.kinematic_targets.nodes
         free = self.free.id_of_node
         return {
@@ -361,7 +365,7 @@ class EngineWorld:
 
     @cached_property
     def free_space(self) -> FreeSpace:
-        """Around what hangs on joints."""
+        """Test of the space around jointed bodies."""
         return FreeSpace(
             self.client_id,
             self.articulations.articulations,
@@ -374,7 +378,7 @@ class EngineWorld:
 
     @cached_property
     def kinematic_targets(self) -> KinematicTargets:
-        """Where animations want bodies to be."""
+        """Poses that animations prescribe."""
         return KinematicTargets(
             self.client_id,
             self.plan.bodies,
@@ -385,7 +389,7 @@ class EngineWorld:
 
     @cached_property
     def motion(self) -> BodyMotion:
-        """Single bodies: poses, velocities, impulses."""
+        """Poses, velocities and impulses of single bodies."""
         return BodyMotion(
             self.client_id,
             self.plan.bodies.bodies,
@@ -397,7 +401,7 @@ class EngineWorld:
 
     @cached_property
     def compiled_steps(self) -> CompiledSteps:
-        """Steps that kernels make in one call, because nothing in them needs Python."""
+        """Steps that kernels make in one call, if nothing in them needs Python."""
         return CompiledSteps(
             self.articulations, self.kinematic_targets, self.anchors, self.triggers, self.free,
             self.softness, is_unforced=self._is_unforced and not self._links.slips,
@@ -406,19 +410,19 @@ class EngineWorld:
 
     @cached_property
     def colliders(self) -> ColliderIndex:
-        """Which collider a point on a link belongs to."""
+        """Lookup of the collider at a point of a link."""
         links = dict(self._table.link_colliders())
         return ColliderIndex(self.client_id, self.session.shapes, links)
 
-    # --- what is where ------------------------------------------------------------------------
+    # --- queries and edits --------------------------------------------------------------------
 
     def contacts(self, node: int | None, names: Sequence[str] = ()) -> Contacts:
-        """Contacts of the scene, or of the body or static collider that a node belongs to."""
+        """Return contacts of the scene, or of a node's body or static collider."""
         links = None if node is None else self._table.links_around(node)
         return read_contacts(self.client_id, self.colliders, links, names, self.session.force_scale)
 
     def change_materials(self, physics: PhysicsScene) -> bool:
-        """Give the colliders their materials anew; ``False`` where other links are needed."""
+        """Set the colliders' materials anew; return False if other links are needed for them."""
         found = with_materials(
             self.plan.bodies, self.plan.contacts, physics.colliders, Diagnostics()
         )
@@ -430,17 +434,17 @@ class EngineWorld:
         )
         self._links.change(contacts, self._table.solid_links())
         self.free.table = FreeTable.of([found[0].bodies[k] for k in self.free.nodes.tolist()])
-        self._know_table(self.free.table)
+        self._set_table(self.free.table)
         self.compiled_steps.settings = None
         return True
 
-    def _know_table(self, table: FreeTable) -> None:
-        self.fast.know(table)
+    def _set_table(self, table: FreeTable) -> None:
+        self.fast.set_table(table)
         if self.squeezed is not None:
             self.squeezed.table = table
 
     def change_masses(self, before: PhysicsScene, physics: PhysicsScene) -> bool:
-        """Take over other masses, all or none; ``False`` where that takes other bodies."""
+        """Set other masses, all or none; return False if other bodies are needed for them."""
         plan = with_masses(self.plan, before, physics, self._options)
         if plan is None:
             return False
@@ -452,7 +456,7 @@ class EngineWorld:
         if not (self.free.can_weigh(table) and weigh_jointed(plan.articulations, bodies)):
             return False
         self.free.weigh(free, table)
-        self._know_table(table)
+        self._set_table(table)
         if self.gravity is not None:
             self.gravity.weigh()
         self.plan, self._table.bodies, self.motion.plans = plan, plan.bodies, bodies
@@ -462,7 +466,7 @@ class EngineWorld:
 
     @property
     def issues_of_steps(self) -> tuple[Issue, ...]:
-        """Findings of the steps so far."""
+        """Issues of the steps so far."""
         squeezed = () if self.squeezed is None else self.squeezed.issues
         return self.articulations.issues + self._lost_issues + squeezed
 
@@ -473,26 +477,26 @@ class EngineWorld:
 
     @property
     def moving_ids(self) -> set[int]:
-        """The bodies of motion nodes."""
+        """Ids of the bodies of motion nodes."""
         links_of = self._table.solid_links_of
         return {link[0] for node in self.plan.bodies.anywhere for link in links_of(node)}
 
     @property
     def collider_node_of_link(self) -> dict[EngineLink, int]:
-        """The first collider node of each link."""
+        """First collider node of each link."""
         return {link: c.nodes[0] for link, c in self._table.link_colliders() if c.nodes}
 
     @property
     def body_ids(self) -> tuple[int, ...]:
-        """Everything that was created, statics and scenery included."""
+        """Ids of all created bodies, statics and scenery included."""
         return tuple(self._created)
 
     # --- the step -----------------------------------------------------------------------------
 
     def learn_settings(self, settings: EngineSettings) -> None:
-        """Make surfaces right for the world as it is set now."""
+        """Adapt surfaces to the present settings of the world."""
         if settings is not self.compiled_steps.settings:
-            # The session gives the same object as long as nothing in it changes.
+            # The session returns the same object as long as no setting changes.
             self._links.before_step(settings)
             self.compiled_steps.settings = settings
 
@@ -503,43 +507,43 @@ class EngineWorld:
         part: int = 0,
         parts: int = 1,
     ) -> None:
-        """Apply what the engine does not know for the coming engine step, forces of joints apart.
+        """Apply what the engine lacks for the coming engine step, except joint forces.
 
         Args:
-            settings: Of that step.
-            world_from_node: Tells where all nodes stand, shape [node_count, 4, 4].
-            part: Its number among ...
-            parts: ... those that the step is made of.
+            settings: Settings of that step.
+            world_from_node: Returns the frames of all nodes, shape [node_count, 4, 4].
+            part: Number of the engine step in a divided step, from 0 on.
+            parts: Number of engine steps in it.
         """
         if self.is_jointed:
             self.articulations.begin_part(settings.substeps, part, parts)
         if part:
-            self.free.push_again()
-        if not self._is_plain:
+            self.free.reapply_forces()
+        if not self._is_left_to_engine:
             if not self._is_unforced:
                 if self.gravity is not None:
                     self.gravity.before_step(settings.gravity, world_from_node())
                 self.free.before_step(settings.time_step, settings.gravity)
             self.fast.before_step(settings.time_step, settings.gravity)
-        if self.kinematic_targets.is_aimed:
+        if self.kinematic_targets.has_targets:
             self.kinematic_targets.before_step(settings.time_step, parts - part)
         if self.is_jointed:
             self.anchors.before_step(settings.time_step, part)
 
     def end_step(self) -> None:
-        """The step is over, with all its parts."""
-        self.free.pushes.clear()
+        """Finish a step with all its engine steps."""
+        self.free.forces.clear()
         if self.is_jointed:
             self.articulations.end_parts()
 
     def learn(self) -> None:
-        """The world is as it should be: steps that kernels make compare with it."""
+        """Accept the present world as the known one for compiled steps."""
         if self.is_jointed:
             self.articulations.solver.io.learn()
 
     def after_step(self, settings: EngineSettings) -> None:
-        """Note where the step has brought joints, and which surfaces slide."""
-        with self.lease:
+        """Update joints, sliding surfaces and squeezed bodies after an engine step."""
+        with self.ownership:
             if self.is_jointed:
                 self.articulations.after_step()
             if self._links.slips:
@@ -548,23 +552,23 @@ class EngineWorld:
                 self.squeezed.after_step(self._movers, settings.time_step)
 
     def put_back_fast(self) -> None:
-        """Read bodies that may have passed through something although nobody looks at them."""
-        if self._is_plain or not self.fast.needs_reading():
+        """Put fast bodies back although nobody reads the poses, if any may be fast."""
+        if self._is_left_to_engine or not self.fast.needs_reading():
             return
-        if self.fast.stay_slow(self.free.fastest):
+        if self.fast.may_skip_sweep(self.free.fastest):
             return
-        with self.lease:
-            if not (self.fast.is_calm and self.fast.are_slow(self.free.glance())):
+        with self.ownership:
+            if not (self.fast.has_few and self.fast.are_slow(self.free.read_poses())):
                 self.free.world_from_bodies(self.fast.put_back)
 
     @property
     def pairs_seen(self) -> int | None:
-        """What triggers have found in a step that :meth:`advance` made; where they could watch."""
+        """Number of overlaps that kernels have counted in the last step; ``None``: they did not."""
         return self.articulations.solver.pairs_seen if self.is_jointed else None
 
     def read_sensed(self) -> FloatArray:
-        """Read what triggers need to know; poses of the free bodies, shape [free_bodies * 7]."""
-        with self.lease:
+        """Read what triggers need; return poses of the free bodies, shape [free_bodies * 7]."""
+        with self.ownership:
             if self.triggers.needs_joints:
                 self.articulations.solver.read()
             if self.triggers.needs_free or self.fast.is_any:
@@ -572,8 +576,8 @@ class EngineWorld:
         return self.free.poses
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
-        """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""
-        with self.lease:
+        """Read all body frames: positions [m] (k, 3) and rotations xyzw (k, 4)."""
+        with self.ownership:
             positions, rotations = self.free.world_from_bodies(self.fast.put_back)
             if not math.isfinite(positions.sum() + rotations.sum()):
                 self._note_lost(np.isfinite(np.hstack([positions, rotations])).min(axis=1))
@@ -586,7 +590,7 @@ class EngineWorld:
         )
 
     def _note_lost(self, is_there: BoolArray) -> None:
-        """Name free bodies that stand nowhere; those with joints are refused in the step."""
+        """Report free bodies with poses that are not finite; for jointed ones the step raises."""
         found = Diagnostics()
         for node in self.free.nodes[~is_there].tolist():
             if node not in self._lost:
@@ -595,21 +599,21 @@ class EngineWorld:
         self._lost_issues += found.issues
 
     def world_from_body(self, node: int) -> Pose | None:
-        """The body frame of one motion node, read alone; ``None`` where no joint holds it."""
+        """Read the body frame of one jointed motion node; ``None`` for other nodes."""
         if node not in self.articulations.link_of:
             return None
-        with self.lease:
+        with self.ownership:
             return self.articulations.world_from_body(node)
 
     # --- state --------------------------------------------------------------------------------
 
     def renew_contacts(self) -> None:
         """Make all collision pairs of the scene anew, in one fixed order."""
-        self.articulations.contacts.hold()
+        self.articulations.contacts.save_contacts()
         self._links.renew_in_order()
 
     def state(self) -> EngineWorldState:
-        """What the engine's own snapshot leaves out."""
+        """Return the state that the engine's own snapshot leaves out."""
         return EngineWorldState(
             origins=self.session.origins_of(self._created),
             articulations=self.articulations.state(self.session.settings().time_step),
@@ -624,7 +628,7 @@ class EngineWorld:
         )
 
     def restore(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> None:
-        """Put everything back: the whole world as the engine does it, or our own bodies only."""
+        """Restore a state: the whole world by the engine's snapshot, or our own bodies only."""
         if self.squeezed is not None:
             self.squeezed.restore(state.squeezed, self._created)
         if not self._return_again(state, engine):
@@ -634,9 +638,9 @@ class EngineWorld:
         self.articulations.contacts.recall(state.contacts, self._created)
 
     def _return_again(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> bool:
-        """Put back what steps alone have changed, if this is the state of the last time.
+        """Restore only what steps have changed, if this is the state that was restored last.
 
-        So begins every episode of an environment; all else costs three times as much.
+        Every episode of an environment begins so; a full restore costs three times as much.
         """
         last = self._last_return
         if last is None or last[0] is not state or last[1] is not engine:
@@ -645,7 +649,7 @@ class EngineWorld:
         if bodies != last[2] or any(self.kinematic_targets.nodes) or state.deforming:
             return False
         if isinstance(engine, EngineSnapshot) and bodies[0] != len(self._created):
-            return False  # others may have bodies that the engine does not put back
+            return False  # others may have bodies that the engine cannot restore
         if not self.articulations.return_to(last[3]):
             return False
         self._links.restore(state.slip)
@@ -661,10 +665,10 @@ class EngineWorld:
         return True
 
     def _may_touch(self, bodies: int) -> bool:
-        """Tell whether the scene may have contacts, in a world of so many bodies."""
+        """Return True if the scene may have contacts, in a world of so many bodies."""
         if not self._is_apart:
             return True
-        # Those of other people may touch it, those of other scenes as rules let them.
+        # Other people's bodies may touch it, and other scenes' if rules allow it.
         return bodies > len(self._created) and len(self.articulations.contacts.fetch()) > 0
 
     def _restore(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> None:
@@ -685,21 +689,21 @@ class EngineWorld:
         self._last_return = (state, engine, bodies, moment) if is_whole else None
 
     def hand_over(self, plan: ScenePlan, edited: Collection[int]) -> KeptBodies:
-        """Leave the bodies there that another plan leaves as they are, and remove the rest.
+        """Remove all bodies but those that another plan leaves unchanged; return these.
 
         Args:
-            plan: What comes next.
-            edited: Motion nodes whose motion is another.
+            plan: The next plan.
+            edited: Motion nodes whose motion has changed.
         """
         if self.deforming.built or not self.session.is_alive():
             self.remove()
             return NONE_KEPT
         statics, bodies = unchanged_bodies(self.plan, plan)
-        led_statics, led_bodies = map(set, self.kinematic_targets.nodes)
+        driven_statics, driven_bodies = map(set, self.kinematic_targets.nodes)
         free = self.free.id_of_node
         kept = KeptBodies(
-            statics={node: self.static_ids[node] for node in statics - led_statics},
-            free={node: free[node] for node in bodies - led_bodies - set(edited)},
+            statics={node: self.static_ids[node] for node in statics - driven_statics},
+            free={node: free[node] for node in bodies - driven_bodies - set(edited)},
             batched=frozenset(body for body in free.values() if body in self.free.batched),
         )
         self._kept = kept.ids
@@ -707,10 +711,10 @@ class EngineWorld:
         return kept
 
     def remove(self) -> None:
-        """Take everything out of the world; harmless where the world is gone or was reset."""
+        """Remove everything from the world; no effect if the world is gone or was reset."""
         session, created, undo = self.session, self._created, self._undo
-        owner = self.lease.owner if hasattr(self, "lease") else created
-        is_first_held = session.holds_first(created, owner)
+        owner = self.ownership.owner if hasattr(self, "ownership") else created
+        is_first_held = session.has_first(created, owner)
         if not (is_first_held or session.is_alive()):
             undo.clear()
             created.clear()  # after resetSimulation our ids name other people's bodies
@@ -724,5 +728,5 @@ class EngineWorld:
 
 
 def _moving(links: Sequence[SolidLink]) -> list[int]:
-    """Numbers of the links that move."""
+    """Return the numbers of the links that move."""
     return [k for k, (_, part) in enumerate(links) if part.surface.key.is_dynamic]

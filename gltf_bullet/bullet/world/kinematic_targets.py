@@ -1,4 +1,4 @@
-"""Which colliders and bodies follow given poses at present: those that an animation moves."""
+"""Colliders and bodies whose poses are prescribed at present: those that an animation moves."""
 
 from __future__ import annotations
 
@@ -31,23 +31,22 @@ from gltf_bullet.transforms import (
 
 __all__ = ["KinematicNodes", "KinematicTargets"]
 
-# --- Bodies that follow given poses: animated bodies, and colliders and kinematic bodies they carry
+# --- Bodies with prescribed poses: animated ones, and colliders and kinematic bodies on them ------
 #
-# A followed body is a mass-0 multibody with the velocity that reaches its next pose within the
-# step: contacts then see the surface move (measured: a box on it is carried along at exactly its
-# speed).
+# Such a body is a mass-0 multibody with the velocity that reaches its next pose within the step:
+# contacts then see the surface move (measured: a box on it is carried along at exactly its speed).
 
 
 class KinematicBodies:
-    """Bases of multibodies that poses are prescribed for."""
+    """Bases of multibodies whose poses are prescribed."""
 
     def __init__(self, client_id: int, ids: Sequence[int], frame_from_inertial: Sequence[Pose]):
-        """Name the bodies.
+        """Store the bodies.
 
         Args:
             client_id: The world.
-            ids: One body per followed frame.
-            frame_from_inertial: Where the engine's frame is in the followed frame.
+            ids: One body per frame.
+            frame_from_inertial: Pose of the engine's frame in each frame.
         """
         self._client_id = client_id
         self._ids = tuple(ids)
@@ -62,14 +61,14 @@ class KinematicBodies:
         parts: int,
         is_jump: BoolArray,
     ) -> None:
-        """Set velocities that bring the frames to their targets within some steps.
+        """Set the velocities that bring the frames to their targets within some steps.
 
         Args:
-            positions: Where the frames shall be after the step [m], shape [k, 3].
-            rotations_xyzw: How they shall be turned, shape [k, 4].
-            time_step: [s] of each.
-            parts: How many they are.
-            is_jump: Which are put there at once, and rest, shape [k].
+            positions: Positions of the frames after the steps [m], shape [k, 3].
+            rotations_xyzw: Rotations of the frames after the steps, shape [k, 4].
+            time_step: Length of each step [s].
+            parts: Number of steps.
+            is_jump: True for frames that are put there at once, with zero velocity, shape [k].
         """
         if not self._ids:
             return
@@ -103,7 +102,7 @@ KinematicNodes: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Nodes of static colliders, and of bodies."""
 
 _ELSEWHERE = 1e-4
-"""[m] and radians from its place at which somebody has put what carries a collider elsewhere."""
+"""Distance [m], and angle [rad], from which on a collider is out of its place."""
 
 _NOBODY = KinematicBodies(-1, [], [])
 
@@ -119,14 +118,14 @@ class KinematicTargets:
         free: FreeBodies,
         rewrite: Callable[[int], None],
     ) -> None:
-        """Prescribe nothing yet.
+        """Begin without any.
 
         Args:
             client_id: The world.
-            plan: Of all bodies of the scene.
+            plan: Plans of all bodies of the scene.
             static_ids: Body of each static collider's node.
             free: Bodies that are no links of an articulation.
-            rewrite: Gives the links of a motion node's body their collision bits again.
+            rewrite: Writes the collision bits of a motion node's body again.
         """
         self._client_id = client_id
         self._plan = plan
@@ -136,23 +135,23 @@ class KinematicTargets:
         self._id_of_body = free.id_of_node
         self._offset_of = {s.node: s.shape.body_from_shape for s in plan.statics}
         self.nodes: KinematicNodes = ((), ())
-        """What follows now, in the order of :meth:`follow`."""
+        """Nodes with prescribed poses, in the order of :meth:`set_targets`."""
         self._bodies = _NOBODY
         self.targets: tuple[FloatArray, FloatArray, BoolArray] | None = None
-        """Positions, rotations and jumps for the coming step, where somebody has aimed."""
+        """Positions, rotations and jumps for the coming step; ``None`` without targets."""
 
     def is_possible(self, node: int) -> bool:
-        """Whether a body's pose can be prescribed: it is no link of an articulation."""
+        """Return True if a body's pose can be prescribed: it is no link of an articulation."""
         return node in self._id_of_body
 
-    def holds(self, node: int) -> bool:
-        """Whether a body's pose is prescribed at present."""
+    def is_prescribed(self, node: int) -> bool:
+        """Return True if a body's pose is prescribed at present."""
         return node in self.nodes[1]
 
     def choose(self, static_nodes: Sequence[int], body_nodes: Sequence[int]) -> None:
         """Prescribe the poses of these static colliders and bodies from now on, and of no others.
 
-        Released dynamic bodies go on with the velocity that they have.
+        Released dynamic bodies keep their velocity.
         """
         if not (static_nodes or body_nodes or any(self.nodes)):
             return
@@ -182,15 +181,15 @@ class KinematicTargets:
              *(self._plan.bodies[node].body_from_inertial for node in body_nodes)],
         )  # fmt: skip
 
-    def stand(
+    def set_poses(
         self, static_nodes: Sequence[int], positions: FloatArray, rotations_xyzw: FloatArray
     ) -> None:
-        """Put static colliders that are elsewhere where they belong, at once.
+        """Set static colliders that are out of their places to their poses at once.
 
         Args:
-            static_nodes: Some of those that follow.
-            positions: Of the nodes' frames now [m], shape [k, 3].
-            rotations_xyzw: Shape [k, 4].
+            static_nodes: Some of those with prescribed poses.
+            positions: Positions of the nodes' frames now [m], shape [k, 3].
+            rotations_xyzw: Their rotations, shape [k, 4].
         """
         for node, position, rotation in zip(
             static_nodes, positions.tolist(), rotations_xyzw.tolist(), strict=True
@@ -203,27 +202,29 @@ class KinematicTargets:
             if off > _ELSEWHERE or likeness < 1.0 - _ELSEWHERE**2:
                 set_base_pose(self._client_id, body_id, wanted.translation, wanted.rotation_xyzw)
 
-    def aim(self, positions: FloatArray, rotations_xyzw: FloatArray, is_jump: BoolArray) -> None:
-        """Targets of the coming step, in the order of :attr:`nodes`, statics first.
+    def set_targets(
+        self, positions: FloatArray, rotations_xyzw: FloatArray, is_jump: BoolArray
+    ) -> None:
+        """Set the targets of the coming step, in the order of :attr:`nodes`, statics first.
 
         Args:
-            positions: Of the nodes' frames [m], shape [k, 3].
-            rotations_xyzw: Shape [k, 4].
-            is_jump: Which are put there at once, shape [k].
+            positions: Positions of the nodes' frames [m], shape [k, 3].
+            rotations_xyzw: Their rotations, shape [k, 4].
+            is_jump: True for frames that are put there at once, shape [k].
         """
         self.targets = (positions, rotations_xyzw, is_jump)
 
     @property
-    def is_aimed(self) -> bool:
-        """Whether the coming step has targets."""
+    def has_targets(self) -> bool:
+        """True if the coming step has targets."""
         return self.targets is not None
 
     def before_step(self, time_step: float, parts: int = 1) -> None:
         """Set the velocities that reach the targets.
 
         Args:
-            time_step: [s] of the coming engine step.
-            parts: How many of these, that one included, are left to get there.
+            time_step: Length of the coming engine step [s].
+            parts: Number of engine steps left to get there, that one included.
         """
         if self.targets is None:
             return

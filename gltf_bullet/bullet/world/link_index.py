@@ -1,4 +1,4 @@
-"""Which engine link is which body, collider or other side of a joint of one scene."""
+"""Lookup of the engine links of bodies, colliders and joint partners of one scene."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from gltf_bullet.scene import NodeTree
 __all__ = ["LinkIndex"]
 
 _NEAR = 0.01
-"""[m] between boxes that count as touching."""
+"""Largest distance [m] between boxes that count as touching."""
 
 
 class _LinksOfCopy(Sequence[SolidLink]):
-    """Of most copies nobody ever asks for them all."""
+    """Lazy list of the links of a copy: most copies never need them."""
 
     def __init__(
         self, places: list[tuple[int, int, ColliderGroup | StaticPlan]], ids: Sequence[int]
     ) -> None:
-        """Take ``places`` by numbers of multibodies, and the ids of these."""
+        """Store ``places`` with numbers of multibodies, and the ids of these."""
         self._places, self._ids = places, ids
 
     def __len__(self) -> int:
@@ -60,7 +60,7 @@ _SOLID_PLACES: MemoKey[list[tuple[int, int, ColliderGroup | StaticPlan]]] = Memo
 
 
 class LinkIndex:
-    """Answers for nodes; the plan of the bodies changes with their materials."""
+    """Links by node; ``bodies``, the plans of the bodies, is replaced when materials change."""
 
     def __init__(
         self,
@@ -69,13 +69,13 @@ class LinkIndex:
         id_of_free: Mapping[int, int],
         articulations: ArticulationSet,
     ) -> None:
-        """Take what was created.
+        """Store what was created.
 
         Args:
-            plan: Of the scene.
+            plan: Plan of the scene.
             static_ids: Body of each static collider's node.
             id_of_free: Body of each motion node without joints.
-            articulations: All others.
+            articulations: All other bodies.
         """
         self.bodies: BodyPlans = plan.bodies
         self._plan = plan
@@ -88,13 +88,13 @@ class LinkIndex:
                 self._apart.setdefault(static.owner, []).append((static_ids[static.node], -1))
 
     def link_of(self, node: int) -> EngineLink:
-        """The engine link of a motion node's body."""
+        """Return the engine link of a motion node's body."""
         if node in self._id_of_free:
             return self._id_of_free[node], -1
         return self._articulations.link_at(node)
 
     def links_of(self, node: int) -> list[EngineLink]:
-        """The engine links of a body's collider groups, in the order of the plan's groups."""
+        """Return the engine links of a body's collider groups, in the plan's order."""
         body_id = self._id_of_free.get(node)
         if body_id is not None:
             count = len(self.bodies.anywhere[node].groups)
@@ -102,31 +102,31 @@ class LinkIndex:
         return self._articulations.links_of(node)
 
     def solid_links_of(self, node: int) -> list[EngineLink]:
-        """The same, and the bodies of colliders that animations move within the body."""
+        """Return :meth:`links_of`, and bodies of colliders that are animated within the body."""
         return [*self.links_of(node), *self._apart.get(node, ())]
 
     def _colliding_links(self, node: int) -> list[EngineLink]:
-        """The same, without the link that a body has also where it has no colliders."""
+        """Return :meth:`solid_links_of` without the link of a body without colliders."""
         if self.bodies.anywhere[node].groups:
             return self.solid_links_of(node)
         return self._apart.get(node, [])
 
     def links_around(self, node: int) -> list[EngineLink]:
-        """The engine links of the body, or of the static collider, that a node belongs to."""
+        """Return the engine links of a node's body, or of its static collider."""
         owner = int(self._plan.motion_node_of[node])
         if owner >= 0:
             return self.solid_links_of(owner)
         return [(self._static_ids[node], -1)] if node in self._static_ids else []
 
     def owners(self) -> dict[EngineLink, int]:
-        """The motion node of each link, or its static collider's node."""
+        """Return the motion node of each link, or its static collider's node."""
         owners = {(body_id, -1): node for node, body_id in self._static_ids.items()}
         for node in self.bodies.anywhere:
             owners |= dict.fromkeys(self.solid_links_of(node), node)
         return owners
 
     def name_of_body(self, tree: Callable[[], NodeTree]) -> Callable[[int], str]:
-        """What to call an engine body in a message: the nodes that it carries."""
+        """Return a function that names a body for messages, by the nodes that it carries."""
 
         def name_of(body_id: int) -> str:
             nodes = sorted({node for link, node in self.owners().items() if link[0] == body_id})
@@ -138,7 +138,7 @@ class LinkIndex:
     def jointed_pairs(
         self, tree: Callable[[], NodeTree]
     ) -> Iterator[tuple[EngineLink, EngineLink]]:
-        """Links of bodies that are jointed without ``enableCollision``."""
+        """Yield pairs of links of bodies that are jointed without ``enableCollision``."""
         plans = self._plan.articulations
         for first, second in sorted(plans.excluded_pairs):
             others = self._colliding_links(second)
@@ -155,7 +155,7 @@ class LinkIndex:
                 yield from ((a, b) for b in around)
 
     def _fixed_bases(self, tree: NodeTree) -> list[tuple[int, int, list[int]]]:
-        """Jointed bodies, and what they do not meet: a body, or else static colliders' nodes."""
+        """Return jointed bodies with their partners: a body, or else static colliders' nodes."""
         above = {node: {node, *tree.ancestors(node)} for node in self._static_ids}
         found = []
         for node, attachment in sorted(self._plan.articulations.excluded_static_pairs):
@@ -167,14 +167,13 @@ class LinkIndex:
     def _statics_around(
         self, jointed: int, attachment: int, tree: NodeTree, above: Mapping[int, set[int]]
     ) -> list[int]:
-        """The colliders that stand for "the other body" where that is the fixed world.
+        """Return the colliders that are "the other body" of a joint to the fixed world.
 
-        All of the static subtree that the attachment stands in: a robot's base may keep its
-        colliders in nodes beside or above the joint's. Without any there, those around the next
-        node above. Under a static motion node everything that belongs to it, with no need of this.
-        A node may be no more than what an exporter puts everything under: of what it holds, that
-        which is not near the joint at load is nobody's base (a slider 3 m above the floor let its
-        body fall through it).
+        They are the static subtree that contains the attachment: a robot's base may have its
+        colliders in nodes beside or above the joint's. Without any there, they are those around the
+        next node above. For a static motion node its colliders are known without this search. A
+        node may be no more than an exporter's root: of its colliders, those that are not near the
+        joint at load belong to no base (a slider 3 m above the floor let its body fall through it).
         """
         for node in (attachment, *tree.ancestors(attachment)):
             if self._is_world(node, above, tree):
@@ -188,7 +187,7 @@ class LinkIndex:
         return []
 
     def _near(self, jointed: int, attachment: int, statics: Iterable[int]) -> list[int]:
-        """Static colliders whose boxes touch that of a jointed body, or hold its joint."""
+        """Return static colliders whose boxes touch a jointed body's, or contain its joint."""
         client = self._articulations.client_id
         x, y, z = self._plan.frames.world_from_node[attachment, :3, 3].tolist()
         boxes = [pybullet.getAABB(*link, physicsClientId=client) for link in self.links_of(jointed)]
@@ -207,9 +206,9 @@ class LinkIndex:
         return found
 
     def _is_world(self, node: int, above: Mapping[int, set[int]], tree: NodeTree) -> bool:
-        """Whether a node holds a whole world, whose ground is nobody's base.
+        """Return True if a node contains a whole world, whose ground is no robot's base.
 
-        That is: an infinite plane, or bodies without joints beside the jointed ones.
+        That is: an infinite plane, or dynamic bodies without joints.
         """
         planes = (
             static.node
@@ -226,9 +225,9 @@ class LinkIndex:
         )
 
     def link_colliders(self) -> Iterator[tuple[EngineLink, LinkColliders]]:
-        """The glTF colliders of every link, with their shapes in its frame."""
+        """Yield the glTF colliders of every link, with their shapes in its frame."""
         for static in self.bodies.statics:
-            # The placement is in the body's pose, the shape stands at its origin.
+            # The body has the pose; the shape is at its origin.
             shape = (PlacedShape(static.shape.shape),)
             yield (self._static_ids[static.node], -1), LinkColliders((static.node,), shape)
         for node, plan in self.bodies.anywhere.items():
@@ -242,16 +241,16 @@ class LinkIndex:
                 yield (body_id, link), colliders
 
     def solid_links(self) -> Sequence[SolidLink]:
-        """Every link that others can touch, with its material and filter."""
+        """Return every link that others can touch, with its material and filter."""
         plan = self._plan
         if self.bodies is not plan.bodies or self._static_ids or self._id_of_free:
             return list(self._solid_links())
-        # All on joints: copies differ in the ids of bodies alone.
+        # Jointed bodies only: copies differ in body ids alone.
         places = plan.memo.get(_SOLID_PLACES, self._solid_places)
         return _LinksOfCopy(places, self._articulations.body_ids)
 
     def _solid_places(self) -> list[tuple[int, int, ColliderGroup | StaticPlan]]:
-        """The same by numbers of multibodies."""
+        """Return the links with colliders by number of the multibody."""
         numbers = {body: number for number, body in enumerate(self._articulations.body_ids)}
         return [(numbers[body], link, part) for (body, link), part in self._solid_links()]
 

@@ -15,7 +15,7 @@ from gltf_bullet.transforms import FloatArray
 __all__ = ["RayHit", "cast_rays"]
 
 _MOST_SURFACES = 4096
-"""Of which one ray tells; each costs a query that goes through them all."""
+"""Largest number of hits of one ray that are read; each costs a query that finds them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class RayHit:
     node: int
     """glTF index of the collider's node."""
     fraction: float
-    """Of the way from start to end, 0 to 1."""
+    """Distance from the start as a fraction of the segment, 0 to 1."""
     normal: FloatArray
-    """Of the surface, world axes, unit length, shape [3]."""
+    """Unit normal of the surface, world axes, shape [3]."""
     position: FloatArray
-    """Of the hit in the world [m], shape [3]."""
+    """Position of the hit in the world [m], shape [3]."""
     name: str = ""
-    """Name of ``node``, empty where it has none."""
+    """Name of ``node``; empty if it has none."""
 
 
 def cast_rays(
@@ -41,19 +41,19 @@ def cast_rays(
     ends: FloatArray,
     admits: Callable[[int], bool],
 ) -> list[RayHit | None]:
-    """The nearest admitted collider of the scene on each segment; triggers are never hit.
+    """Find the nearest admitted collider of the scene on each segment; triggers are never hit.
 
     Args:
-        client_id: The world; its collision boxes are as fresh as the last step or reset.
-        index: The colliders of the scene; other bodies are looked through.
-        starts: World [m], shape [ray_count, 3].
-        ends: World [m], shape [ray_count, 3].
-        admits: Whether a collider node may be hit.
+        client_id: The world; its collision boxes are those of the last step or reset.
+        index: The colliders of the scene; other bodies are ignored.
+        starts: Start points in the world [m], shape [ray_count, 3].
+        ends: End points in the world [m], shape [ray_count, 3].
+        admits: Returns True if a collider node may be hit.
     """
     hits: list[RayHit | None] = [None] * len(starts)
 
     def take(rays: list[int], results: Sequence[tuple[Any, ...]]) -> list[int]:
-        """Keep what is admitted and nearer than before; the rays that met something else."""
+        """Store admitted hits that are nearer than before; return rays that hit something else."""
         refused = []
         for ray, (body_id, link_index, fraction, position, normal, *_) in zip(
             rays, results, strict=True
@@ -72,8 +72,8 @@ def cast_rays(
         return refused
 
     rays = take(list(range(len(starts))), _cast(client_id, starts, ends))
-    # Rays do not go on behind what they may pass: one that starts in a ball or a capsule hits it
-    # (measured), and what stands in there would be missed. All that they meet is asked for.
+    # Rays end at the first hit: one that starts in a ball or a capsule hits it (measured), and
+    # colliders in there would be missed. So all hits of these rays are read.
     for number in range(_MOST_SURFACES):
         if not rays:
             break
@@ -86,7 +86,7 @@ def cast_rays(
 def _cast(
     client_id: int, starts: FloatArray, ends: FloatArray, number: int = -1
 ) -> Sequence[tuple[Any, ...]]:
-    """The nearest hit of each segment; or, by number and in no order, one of all its hits."""
+    """Return the nearest hit of each segment; or one of all its hits, by number, unordered."""
     if not len(starts):
         return ()
     found: Sequence[tuple[Any, ...]] = pybullet.rayTestBatch(

@@ -1,1 +1,1 @@
-"""Graphs of KHR_interactivity in a scene: what they may do to it, and when they act."""
+"""Behavior graphs of KHR_interactivity in a scene: their access to it, and when they run."""

@@ -1,4 +1,4 @@
-"""When a graph acts in a scene: before a step, and on what the step has brought about."""
+"""Running of a behavior graph in a scene: before each step, and on the step's events."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ __all__ = ["Acting", "ActingState", "acting_of", "graph_of"]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ActingState:
-    """Everything of a graph in a scene that changes; picklable."""
+    """All state of a graph in a scene; picklable."""
 
     behavior: BehaviorState
     kept: Mapping[str, Value] = field(default_factory=dict)
-    """Properties that nothing of the simulation uses."""
+    """Values of properties that the simulation does not use."""
     lag: float = 0.0
-    """How far its time is behind that of the scene [s]."""
+    """Time by which the graph is behind the scene [s]."""
 
 
 class Acting:
-    """The graph of one scene."""
+    """The running graph of one scene."""
 
     def __init__(self, core: SceneCore, graph: Graph) -> None:
         self._core = core
@@ -42,42 +42,41 @@ class Acting:
         self.behavior = Behavior(graph, self.host, len(core.asset.tree), budget=budget)
         self._lag = 0.0
         self._paused_at: float | None = None
-        self._led: tuple[object, frozenset[int]] = (None, frozenset())
+        self._carrying: tuple[object, frozenset[int]] = (None, frozenset())
 
     @property
     def issues(self) -> tuple[Issue, ...]:
-        """What was noticed while running."""
+        """Issues found while running."""
         return (*self.behavior.found, *self.host.found)
 
     @property
     def is_idle(self) -> bool:
-        """Whether the next step needs nothing of the graph."""
+        """True if the next step needs nothing of the graph."""
         return self.behavior.is_idle
 
     def find(self, pointer: str) -> Property | None:
-        """What the object model has at a pointer, for the graph and for users."""
+        """Return the object model's property at a pointer, for the graph and for users."""
         return self.behavior.find(pointer)
 
     def keeps(self, pointer: str) -> bool:
-        """Whether something was set there that nothing of the simulation uses."""
+        """Return True if a property that the simulation does not use was set at a pointer."""
         return pointer in self.host.kept
 
     def moves_freely(self, node: int) -> bool:
-        """Take note that a node is moved; whether that takes no new bodies.
+        """Record that a node is moved; return True if that needs no new bodies.
 
-        What carries nothing of the simulation just stands elsewhere; static colliders and kinematic
-        bodies go there in the coming step: with the velocity that it takes, where the graph
-        interpolates.
+        A node without simulated parts is just set; static colliders and kinematic bodies go there
+        in the coming step: with the velocity that it takes, if the graph interpolates.
         """
-        if node in self._led_nodes():
+        if node in self._carrying_nodes():
             self._core.followers.animator.acted[node] = not self.host.is_gliding
             return True
         return node in self._free_nodes
 
-    def _led_nodes(self) -> frozenset[int]:
-        """Nodes that take colliders along, but nothing that moves by itself."""
+    def _carrying_nodes(self) -> frozenset[int]:
+        """Return nodes above colliders, but not above dynamic bodies or joints."""
         core = self._core
-        if self._led[0] is not core.world:
+        if self._carrying[0] is not core.world:
             physics, tree = core.model.now, core.asset.tree
             held = {n for n, m in physics.motions.items() if m.kind is MotionKind.DYNAMIC}
             for joint in physics.joints.values():
@@ -86,7 +85,7 @@ class Acting:
                     held.add(joint.connected_node)
             solid = physics.colliders.keys() | physics.motions.keys()
             owner_of = core.world.plan.motion_node_of
-            self._led = (
+            self._carrying = (
                 core.world,
                 frozenset(
                     node
@@ -96,7 +95,7 @@ class Acting:
                     and not solid.isdisjoint(below)
                 ),
             )
-        return self._led[1]
+        return self._carrying[1]
 
     @cached_property
     def _free_nodes(self) -> frozenset[int]:
@@ -111,7 +110,7 @@ class Acting:
         )
 
     def before_step(self, time_step: float) -> None:
-        """Act, so that the coming step of this size [s] goes by it."""
+        """Run the graph for the coming step of this length [s]."""
         behavior = self.behavior
         if behavior.is_idle:
             return
@@ -129,7 +128,7 @@ class Acting:
                 )
 
     def after_step(self, events: Sequence[TriggerEvent]) -> None:
-        """Act on what the step has brought about."""
+        """Run the graph on the events and the time of the step."""
         behavior = self.behavior
         if events:
             crossings = [
@@ -141,28 +140,28 @@ class Acting:
             behavior.catch_up(self._core.time - self._lag)
 
     def pause(self) -> None:
-        """Hold the graph; its time stands still."""
+        """Pause the graph; its time stops."""
         if not self.behavior.is_paused:
             self.behavior.is_paused = True
         if self._paused_at is None:
             self._paused_at = self._core.time
 
     def resume(self) -> None:
-        """Go on, also after it was stopped as endless."""
+        """Resume the graph, also after it was stopped as endless."""
         if self._paused_at is not None:
             self._lag += self._core.time - self._paused_at
             self._paused_at = None
         self.behavior.is_paused = False
 
     def state(self) -> ActingState:
-        """Everything that changes."""
+        """Return all state."""
         lag = self._lag
         if self._paused_at is not None:
             lag += self._core.time - self._paused_at
         return ActingState(behavior=self.behavior.state(), kept=dict(self.host.kept), lag=lag)
 
     def restore(self, state: ActingState | None, time: float) -> None:
-        """Take back a :meth:`state` of the scene's ``time`` [s]."""
+        """Restore a :meth:`state` of the scene's ``time`` [s]."""
         if state is None:
             return
         self.behavior.restore(state.behavior)
@@ -173,7 +172,7 @@ class Acting:
 
 
 def graph_of(asset: AssetContent) -> Graph | None:
-    """The graph of a file, read once; ``None`` where it has none that can be run."""
+    """Return the graph of a file, read once; ``None`` without one that can be run."""
     if Graph not in asset.derived:
         asset.derived[Graph] = read_graphs(asset.document.json, Diagnostics())
     graph: Graph | None = asset.derived[Graph]
@@ -181,6 +180,6 @@ def graph_of(asset: AssetContent) -> Graph | None:
 
 
 def acting_of(core: SceneCore) -> Acting | None:
-    """What makes the scene's graph run; ``None`` without one."""
+    """Create the running graph of a scene; ``None`` without one."""
     graph = graph_of(core.asset)
     return None if graph is None else Acting(core, graph)

@@ -1,4 +1,4 @@
-"""``scene.behavior``: the file's graph, as its users hold it."""
+"""``scene.behavior``: the file's behavior graph for users."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Variables(MutableMapping[int | str, Any]):
         self._easings = acting.behavior.easings.running
 
     def index_of(self, key: int | str) -> int:
-        """The index of a variable.
+        """Return the index of a variable.
 
         Raises:
             KeyError: There is none, or several of that name.
@@ -70,7 +70,7 @@ class Variables(MutableMapping[int | str, Any]):
         return len(self._variables)
 
     def snapshot(self) -> tuple[Any, ...]:
-        """All values now, in the order of the file."""
+        """Return all present values, in the order of the file."""
         return tuple(self._values)
 
     def __repr__(self) -> str:
@@ -78,7 +78,7 @@ class Variables(MutableMapping[int | str, Any]):
 
 
 def taken(kind: str, value: Any, what: str) -> Value:
-    """A value of the user as a graph has it.
+    """Return a user's value as a graph stores it.
 
     Raises:
         TypeError: It is of another type.
@@ -103,7 +103,7 @@ def taken(kind: str, value: Any, what: str) -> Value:
 class BehaviorView:
     """The behavior graph of a scene (KHR_interactivity).
 
-    What is sent, selected or pointed at here acts at the beginning of the next step.
+    Events, selections and hovers that are given here act at the beginning of the next step.
     """
 
     def __init__(self, core: SceneCore, acting: Acting) -> None:
@@ -113,16 +113,16 @@ class BehaviorView:
 
     @property
     def log(self) -> Sequence[LogEntry]:
-        """The last lines of ``debug/log``: time [s], severity, message."""
+        """Last lines of ``debug/log``: time [s], severity, message."""
         return tuple(self._acting.behavior.log)
 
     @property
     def events(self) -> tuple[str, ...]:
-        """Ids of the custom events that come from outside or go there."""
+        """Ids of the custom events that the graph receives or sends."""
         return tuple(e.id for e in self._acting.behavior.graph.events if e.id is not None)
 
     def require_event(self, event: str) -> int:
-        """The index of a custom event.
+        """Return the index of a custom event.
 
         Raises:
             KeyError: The graph has no such event.
@@ -155,7 +155,7 @@ class BehaviorView:
     def on(self, event: str, callback: Callable[[Mapping[str, Any]], object]) -> Callable[[], None]:
         """Call ``callback`` with the values whenever the graph sends a custom event.
 
-        Returns a function that ends it.
+        It returns a function that ends it.
 
         Raises:
             KeyError: The graph has no such event.
@@ -168,12 +168,12 @@ class BehaviorView:
         point: Sequence[float] | None = None,
         ray_origin: Sequence[float] | None = None,
     ) -> bool:
-        """Select a node, as a click does; ``False`` where it is not selectable.
+        """Select a node, as a click does; return False if it is not selectable.
 
         Args:
             node: Index or name.
-            point: Where the ray met it, in the world [m].
-            ray_origin: Where the ray began, in the world [m].
+            point: Point where the ray hit it, in the world [m].
+            ray_origin: Start of the ray, in the world [m].
         """
         self._core.require_alive()
         to_asset = self._acting.host.to_asset
@@ -184,7 +184,7 @@ class BehaviorView:
         )
 
     def hover(self, node: int | str | None) -> None:
-        """Point at a node; ``None``: at nothing."""
+        """Hover over a node; ``None``: over nothing."""
         self._core.require_alive()
         self._acting.behavior.hover(-1 if node is None else self._index(node))
 
@@ -194,7 +194,7 @@ class BehaviorView:
         return Nodes(self._core).index_of(node)
 
     def keep(self, pointer: str, value: Any) -> bool:
-        """Set what nothing of the simulation uses, as a graph does; whether there is such a thing.
+        """Set a property that the simulation does not use, as a graph does; False without it.
 
         Raises:
             TypeError: The value is of another type.
@@ -206,20 +206,20 @@ class BehaviorView:
         return True
 
     def pause(self) -> None:
-        """Hold the graph: its time stands still, the scene goes on."""
+        """Pause the graph: its time stops while the scene goes on."""
         self._acting.pause()
 
     def resume(self) -> None:
-        """Go on; also after it was stopped as endless."""
+        """Resume the graph, also after it was stopped as endless."""
         self._acting.resume()
 
     @property
     def is_paused(self) -> bool:
-        """True where it was paused, or stopped as endless."""
+        """True if it was paused, or stopped as endless."""
         return self._acting.behavior.is_paused
 
     def reseed(self, seed: int) -> None:
-        """Begin ``math/random`` anew; two scenes with one seed draw the same numbers."""
+        """Restart ``math/random``; two scenes with one seed get the same numbers."""
         self._acting.behavior.reseed(seed)
 
     def __repr__(self) -> str:

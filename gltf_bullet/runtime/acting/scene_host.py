@@ -1,4 +1,4 @@
-"""A running scene as the world of a graph; lengths in the asset's space, +Y up."""
+"""Access of a behavior graph to a running scene; lengths in the asset's frame, +Y up."""
 
 from __future__ import annotations
 
@@ -22,25 +22,27 @@ from gltf_bullet.transforms import FloatArray, Pose, quats_from_matrices
 
 __all__ = ["SceneHost", "found_value"]
 
-# --- Where single bodies stand in their parents, read alone and without arrays --------------------
+# --- Local poses of single bodies, read alone and without arrays ----------------------------------
 #
-# A graph asks for one node in each step; placing all nodes and taking matrices apart would cost it
-# twenty times as much (measured: 200 us of a cart-pole, whose step takes 10).
+# A graph asks for one node in each step; updating all nodes and decomposing matrices would take
+# twenty times as long (measured: 200 us of a cart-pole, whose step takes 10).
 
 
 class _Way(NamedTuple):
-    """From the engine's frame of a body to the node in its parent."""
+    """Transforms from the engine's frame of a body to its node in its parent."""
 
     parent_from_world: Pose
-    """Of the parent, without its scale."""
+    """Inverse pose of the parent in the world, without its scale."""
     scale: float
-    """The parent's scale in the world."""
+    """Scale of the parent in the world."""
     inertial_from_body: Pose | None
-    """``None`` of links, which the engine's side knows as they are."""
+    """Inverse of body_from_inertial; ``None`` for jointed bodies, whose body frame the engine world
+    reads.
+    """
 
 
 class BodyPoses:
-    """Places bodies of one scene that hang on nothing that moves, shears or mirrors."""
+    """Local poses of bodies of one scene whose parents never move, shear or mirror."""
 
     def __init__(self, core: SceneCore) -> None:
         self._core = core
@@ -48,7 +50,7 @@ class BodyPoses:
         self._world: object = None
 
     def local(self, node: int) -> Pose | None:
-        """Translation and rotation of a body's node in its parent; ``None``: ask elsewhere."""
+        """Return translation and rotation of a body's node in its parent; ``None`` for others."""
         core, world = self._core, self._core.world
         if self._world is not world:
             self._ways, self._world = {}, world
@@ -107,7 +109,7 @@ BEHAVIOR_UNSEEN = IssueKind(
 )
 
 _REFUSALS = (KeyError, TypeError, ValueError, AssetError, TranslationError, EngineError)
-"""What a value may meet with that somebody's file has computed."""
+"""Exceptions for values that a graph has computed and that cannot be set."""
 _PLACES = ("translation", "rotation", "scale")
 
 
@@ -118,11 +120,11 @@ class SceneHost:
         self._core = core
         self.model = ObjectModel(core.asset.document.json, supported=IMPLEMENTED_EXTENSIONS)
         self.kept: dict[str, Value] = {}
-        """What nothing of the simulation uses, as it was set: materials, lights, visibility."""
+        """Values of properties that the simulation does not use: materials, lights, visibility."""
         self.found = Diagnostics()
         self._poses = BodyPoses(core)
         self.is_gliding = False
-        """Whether a node is being moved on its way, and not put elsewhere."""
+        """True while a node is set by interpolation, and does not jump."""
         self._asset_from_world = np.asarray(np.linalg.inv(core.placement.matrix), np.float64)
         turn = core.placement.matrix[:3, :3] / core.placement.scale
         self._world_from_asset_turn = np.asarray(turn, dtype=np.float64)
@@ -265,7 +267,7 @@ class SceneHost:
         return self._spans[animation] if 0 <= animation < len(self._spans) else None
 
     def animate(self, animation: int, time: float) -> None:
-        """See ``Host``: the step before has brought it here."""
+        """See ``Host``; the last step has moved it here already."""
 
     def end_animation(self, animation: int) -> None:
         """See ``Host``."""
@@ -301,7 +303,7 @@ class SceneHost:
     def ray_cast(
         self, start: tuple[float, ...], end: tuple[float, ...], collision_filter: int
     ) -> RayHit | None:
-        """See ``Host``; a filter that the file does not have is none."""
+        """See ``Host``; an index without a filter means none."""
         core = self._core
         if not 0 <= collision_filter < len(core.model.now.collision_filters):
             collision_filter = -1
@@ -314,13 +316,13 @@ class SceneHost:
         return RayHit(hit.node, float(hit.fraction), (x, y, z))
 
     def to_world(self, point: tuple[float, ...]) -> FloatArray:
-        """A point of the asset in the Bullet world [m]."""
+        """Return a point of the asset in the Bullet world [m]."""
         matrix = self._core.placement.matrix
         found: FloatArray = matrix[:3, :3] @ np.array(point) + matrix[:3, 3]
         return found
 
     def to_asset(self, point: Any) -> tuple[float, ...]:
-        """A point of the Bullet world in the asset [m]."""
+        """Return a point of the Bullet world in the asset [m]."""
         matrix = self._asset_from_world
         found = matrix[:3, :3] @ np.asarray(point, dtype=np.float64) + matrix[:3, 3]
         return tuple(found.tolist())
@@ -335,7 +337,7 @@ def _plain(value: Any) -> Value:
 
 
 def found_value(core: SceneCore, pointer: str) -> Any:
-    """What the object model has at a pointer now, as users get it; ``None``: nothing."""
+    """Return the object model's value at a pointer in the types of users; ``None``: nothing."""
     found = None
     if core.acting is not None:
         found = core.acting.find(pointer)

@@ -1,1 +1,1 @@
-"""The animations of a file at work: players, animated nodes, shapes that change."""
+"""The animations of a running scene: players, animated nodes, changing shapes."""

@@ -28,20 +28,22 @@ __all__ = ["Animator", "AnimatorState"]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AnimatorState:
-    """Everything about animated nodes and properties that changes."""
+    """The state of animated nodes and properties."""
 
     local: FloatArray
     """parent_from_node of all nodes, as edited and animated, shape [node_count, 4, 4]."""
     parts: FloatArray = field(default_factory=lambda: np.zeros((0, 10)))
-    """Translation, rotation xyzw and scale of the animated nodes: not to the bit in ``local``."""
+    """Translation, rotation xyzw and scale of the animated nodes, which ``local`` has not to the
+    bit.
+    """
     weights: tuple[tuple[int, FloatArray], ...] = ()
-    told: tuple[tuple[str, FloatArray], ...] = ()
-    """Values by pointer that the active animations have set already."""
+    pointer_values: tuple[tuple[str, FloatArray], ...] = ()
+    """Values by pointer that the active animations have set last."""
     players: tuple[PlayerState, ...] = ()
 
 
 class Animator:
-    """Local transforms of all nodes as the active animations say."""
+    """Local transforms of all nodes, as set by the active animations."""
 
     def __init__(
         self,
@@ -50,7 +52,7 @@ class Animator:
         world_from_asset: FloatArray,
         acted: Sequence[int] = (),
     ) -> None:
-        """Know the tree, where its root stands, and the nodes that a behavior graph moves."""
+        """Store the nodes, the frame of the roots, and the nodes that a behavior graph moves."""
         self._tree = tree
         self.animations = animations
         self._world_from_asset = world_from_asset
@@ -58,16 +60,16 @@ class Animator:
         self.rotations_xyzw = tree.rotations_xyzw.copy()
         self.scales = tree.scales.copy()
         self.local = tree.local_matrices()
-        """parent_from_node now, shape [node_count, 4, 4]; bodies' own rows are not looked at."""
+        """Present parent_from_node, shape [node_count, 4, 4]; the rows of bodies are not used."""
         self.weights: dict[int, FloatArray] = {}
-        """Morph weights by node, as the active animations say."""
+        """Morph weights by node, as set by the active animations."""
         self.animated = np.zeros(len(tree), dtype=bool)
         """Nodes that any animation of the file moves, active or not, or a behavior graph."""
         self.animated[list(acted)] = True
         self.acted_nodes = tuple(acted)
         """Nodes that a behavior graph moves."""
         self.acted: dict[int, bool] = {}
-        """Those that it has moved since the last step, and whether they jumped."""
+        """Nodes that the graph has moved since the last step; True for those that jumped."""
         for player in animations:
             self.animated[player.sampler.animated_nodes] = True
         scaled = np.zeros(len(tree), dtype=bool)
@@ -83,19 +85,19 @@ class Animator:
             if self.moved[nodes].any()
         ]
         self.jumped = np.zeros(len(tree), dtype=bool)
-        """Nodes whose animation did not move but jumped in the last :meth:`move`."""
+        """Nodes that the animations made jump in the last :meth:`move`."""
         self.driven = np.zeros(len(tree), dtype=bool)
         """Nodes whose own translation or rotation an active animation sets."""
-        self._told: dict[str, FloatArray] = {}
+        self._pointer_values: dict[str, FloatArray] = {}
         """Values by JSON pointer that the active animations gave in the last :meth:`advance`."""
         self.edits = 0
-        """Number of times that nodes were placed in their parents, animations not counted."""
+        """Number of changes of local transforms so far, those of animations not counted."""
         self._taken_back: AnimatorState | None = None
-        """The state that everything still is in, where nothing but :meth:`place` changes it."""
+        """The state that was restored last, if only :meth:`place` could have changed it since."""
         self._step_rows = self._sample()
 
     def advance(self, time_step: float) -> list[tuple[str, object]]:
-        """Let a time step [s] pass; nodes wait for :meth:`move`.
+        """Advance the players by a time step [s]; :meth:`move` sets the nodes.
 
         Returns:
             Values by pointer at its end that the active animations have changed, and all values of
@@ -108,16 +110,16 @@ class Animator:
                 values = player.sampler.sample_pointers(player.time)
                 pointers.update(values)
                 for pointer in values.keys() if player.has_begun else ():
-                    self._told.pop(pointer, None)
-        told, self._told = self._told, pointers
+                    self._pointer_values.pop(pointer, None)
+        before, self._pointer_values = self._pointer_values, pointers
         return [
             (pointer, pointer_value(pointer, value))
             for pointer, value in pointers.items()
-            if not np.array_equal(told.get(pointer, ()), value)
+            if not np.array_equal(before.get(pointer, ()), value)
         ]
 
     def move(self) -> bool:
-        """Take the nodes to where :meth:`advance` has come; whether any goes on elsewhere."""
+        """Set the nodes to the time of :meth:`advance`; return True if any animation jumped."""
         jumped = np.zeros(len(self._tree), dtype=bool)
         is_any = False
         for player in self.animations:
@@ -125,8 +127,8 @@ class Animator:
                 is_any = True
                 jumped[player.jumped_nodes] = True
         stepped = self._sample()
-        # STEP channels jump where their value changes; nothing lies between two keys. What another
-        # channel of the same node does meanwhile is a motion.
+        # STEP channels jump where their value changes; there is nothing between two keys. Other
+        # channels of the same node move it meanwhile.
         for (node, path), row in stepped.items():
             before = self._step_rows.get((node, path))
             if before is not None and not np.array_equal(before, row):
@@ -137,11 +139,11 @@ class Animator:
         return is_any
 
     def compose_ahead(self, world_now: FloatArray, simulated: BoolArray) -> FloatArray:
-        """world_from_node of the moved nodes after the coming step, shape [node_count, 4, 4].
+        """Return world_from_node after the coming step, shape [node_count, 4, 4].
 
         Args:
-            world_now: Where all nodes stand, shape [node_count, 4, 4].
-            simulated: Nodes that the engine moves; they are taken to stay there.
+            world_now: Present matrices of all nodes, shape [node_count, 4, 4].
+            simulated: True for nodes that the engine moves; they keep their matrices.
         """
         ahead = world_now.copy()
         for depth, nodes in self._levels:
@@ -151,9 +153,10 @@ class Animator:
         return ahead
 
     def rests(self, nodes: IntArray) -> bool:
-        """Whether the coming step leaves some nodes, and their weights, as they are.
+        """Return True if the coming step does not change some nodes and their weights.
 
-        Between :meth:`advance` and :meth:`move`; told by nothing but what a :meth:`state` has.
+        Call it between :meth:`advance` and :meth:`move`. The result depends only on what a
+        :meth:`state` contains.
         """
         now = self.translations, self.rotations_xyzw, self.scales
         ahead = now[0].copy(), now[1].copy(), now[2].copy()
@@ -168,9 +171,9 @@ class Animator:
         return all(np.array_equal(a[nodes], b[nodes]) for a, b in zip(now, ahead, strict=True))
 
     def linear_maps(self, nodes: IntArray) -> FloatArray:
-        """Scale and shear of some nodes as the animations say, shape [k, 3, 3].
+        """Return present scale and shear of some nodes by the animations, shape [k, 3, 3].
 
-        Where bodies stand and how they are turned is physics', how large their nodes are is not.
+        For bodies, physics sets position and rotation, but animations set the size of their nodes.
         """
         _, asset_xyzw, _ = decompose_trs(self._world_from_asset)
         frames = NodeFrames(
@@ -180,7 +183,7 @@ class Animator:
         return frames.linear_maps()[nodes]
 
     def place(self, node: int, parent_from_node: FloatArray) -> None:
-        """Give a node another local transform, shape [4, 4]; active animations may override it."""
+        """Set a node's local transform, shape [4, 4]; active animations may override it."""
         self.edits, self._taken_back = self.edits + 1, None
         translation, rotation, scale = decompose_trs(parent_from_node, self._tree.scales[node])
         self.translations[node], self.rotations_xyzw[node] = translation, rotation
@@ -188,24 +191,24 @@ class Animator:
         self.local[node] = parent_from_node
 
     def state(self) -> AnimatorState:
-        """What :meth:`restore` needs; of another animator of the same file, too."""
+        """Return the state for :meth:`restore`, also of another animator of the same file."""
         nodes = self.animated
         parts = [self.translations[nodes], self.rotations_xyzw[nodes], self.scales[nodes]]
         return AnimatorState(
             local=self.local.copy(),
             parts=np.concatenate(parts, axis=1),
             weights=tuple((node, weights.copy()) for node, weights in self.weights.items()),
-            told=tuple(self._told.items()),
+            pointer_values=tuple(self._pointer_values.items()),
             players=tuple(player.state() for player in self.animations),
         )
 
     def restore(self, state: AnimatorState) -> None:
-        """Take back a :meth:`state`: also where nothing active says how nodes stand."""
+        """Restore a :meth:`state`, including nodes that no active animation sets."""
         if state is self._taken_back and not self.weights:
             return
         for player, player_state in zip(self.animations, state.players, strict=True):
             player.restore(player_state)
-        self._told = dict(state.told)
+        self._pointer_values = dict(state.pointer_values)
         self._step_rows = self._sample()
         self.weights = {node: weights.copy() for node, weights in state.weights}
         self.local[:] = state.local

@@ -1,4 +1,4 @@
-"""Static colliders that skins and morph targets deform: where their vertices are and go."""
+"""Vertices of static colliders that skins and morph targets deform, now and after a step."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DeformingColliders:
         world: EngineWorld,
         options: LoadOptions,
     ) -> None:
-        """Measure what ``world`` was made of: its plan's model, as the animator says."""
+        """Compute the surfaces that ``world`` was made of, with the animator's present weights."""
         self._bodies = world.deforming
         plan_of = {plan.node: plan for plan in world.plan.bodies.statics}
         self._colliders = [
@@ -54,16 +54,16 @@ class DeformingColliders:
         return len(self._colliders)
 
     def begin_step(self, world_from_node: FloatArray) -> None:
-        """Note where the vertices are, before the animations go on."""
+        """Store the vertices before the animations advance."""
         self._now = [one.points(world_from_node) for one in self._colliders]
 
     def follow(self, ahead: FloatArray, time_step: float, *, is_jump: bool) -> None:
         """Move the colliders.
 
         Args:
-            ahead: Where all nodes will be after the step, shape [node_count, 4, 4].
-            time_step: [s]
-            is_jump: Whether an animation goes on elsewhere, as at the end of a loop.
+            ahead: Matrices of all nodes after the step, shape [node_count, 4, 4].
+            time_step: Length of the step [s].
+            is_jump: True if an animation jumps, as at the end of a loop.
         """
         motions = [
             SurfaceMotion(now, one.points(ahead), is_jump, lambda one=one, now=now: one.built(now))  # type: ignore[misc]
@@ -73,7 +73,7 @@ class DeformingColliders:
 
 
 class _Collider:
-    """One collider; its vertices are computed when what moves them has changed."""
+    """One collider; its vertices are computed again when a node or weight has changed."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class _Collider:
         self.triangles: IntArray = np.zeros((0, 3), dtype=np.intp)
 
     def points(self, world_from_node: FloatArray) -> FloatArray:
-        """Its vertices in the world [m], shape [n, 3]; the same array while nothing moves them."""
+        """Return its vertices in the world [m], shape [n, 3]; the same array without changes."""
         weights = self._animator.weights
         key = world_from_node[self._movers].tobytes() + b"".join(
             weights[node].tobytes() for node in self._weights if node in weights
@@ -123,7 +123,7 @@ class _Collider:
         return self._points
 
     def built(self, points: FloatArray) -> BuiltSurface | None:
-        """The surface with other vertices [m], shape [n, 3], to be made."""
+        """Plan a body with other vertices [m], shape [n, 3]; ``None`` without a usable shape."""
         x, y, z = points.mean(axis=0).tolist()
         mesh = TriangleSet(points - (x, y, z), self.triangles)
         planner = ShapePlanner(lambda _: mesh, self._options, Diagnostics())

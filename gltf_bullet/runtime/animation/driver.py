@@ -1,6 +1,6 @@
-"""Animated nodes to engine bodies: who follows them, and where to.
+"""Motion of engine bodies by animated nodes: which bodies follow them, and their targets.
 
-Followers are bodies whose own node is animated, kinematic bodies below an animated node, static
+Driven are bodies whose own node is animated, kinematic bodies below an animated node, static
 colliders at or below one, attachment nodes of joints, and colliders that are animated within a
 kinematic body. A dynamic body below an animated node stays simulated in the world.
 """
@@ -31,19 +31,19 @@ from gltf_bullet.transforms import (
 
 __all__ = ["AnimationDriver"]
 
-# --- What animations move within kinematic bodies: where the two together bring it ----------------
+# --- Colliders and attachments that are animated within kinematic bodies --------------------------
 #
 # KHR_physics_rigid_bodies, "Colliders": collider transforms are kept in sync with node transforms.
-# A link of a body cannot move within it, so such a collider is a body of its own, prescribed like
-# an animated static one; what lies on it feels the sum of both motions. So do joints whose
-# attachment is animated within a kinematic body.
+# A link of a body cannot move within it, so such a collider is a body of its own, with a prescribed
+# pose like an animated static one; what lies on it is moved by the sum of both motions. The same
+# holds for joints whose attachment is animated within a kinematic body.
 
 
 class CarriedColliders:
-    """Of one scene, and carried attachments of joints."""
+    """The carried colliders of one scene, and carried attachments of joints."""
 
     def __init__(self, world: EngineWorld) -> None:
-        """Find them."""
+        """Find the carried colliders and attachments."""
         plan = world.plan
         carried = [static for static in plan.bodies.statics if static.owner >= 0]
         anchors = plan.articulations.moving_anchors - plan.bodies.bodies.keys()
@@ -55,11 +55,11 @@ class CarriedColliders:
         self._parts = {
             owner: np.flatnonzero(plan.motion_node_of == owner) for owner in sorted(owners)
         }
-        """All nodes of the bodies that carry them, or an attachment."""
+        """All nodes of the bodies that carry them, or an attachment, by motion node."""
 
     @property
     def are_any(self) -> bool:
-        """Whether anything is carried."""
+        """True if any collider or attachment is carried."""
         return bool(self._parts)
 
     def ahead(
@@ -69,13 +69,13 @@ class CarriedColliders:
         time_step: float,
         leaders: Mapping[int, IntArray],
     ) -> FloatArray:
-        """``world_from_node`` with the bodies that carry something where the step brings them.
+        """Return ``world_from_node`` with the carrying bodies at their poses after the step.
 
         Args:
-            world_from_node: Where all nodes stand now, shape [node_count, 4, 4].
-            simulated: Nodes whose own velocity moves them.
-            time_step: [s]
-            leaders: Further bodies, and all nodes of each: those above bodies that are animated.
+            world_from_node: Present matrices of all nodes, shape [node_count, 4, 4].
+            simulated: True for nodes of bodies that move by their velocities.
+            time_step: Length of the step [s].
+            leaders: All nodes of further bodies: those above bodies that are animated.
         """
         result = world_from_node.copy()
         for owner, nodes in {**self._parts, **leaders}.items():
@@ -93,7 +93,7 @@ class CarriedColliders:
 
 
 class AnimationDriver:
-    """Moves what the active animations move."""
+    """Prescribes the motion of bodies and colliders by the active animations."""
 
     def __init__(
         self,
@@ -111,16 +111,18 @@ class AnimationDriver:
         self._activity: object = None
         acted = np.zeros(len(tree), dtype=bool)
         acted[list(animator.acted_nodes)] = True
-        led = tree.nearest_at_or_above(acted) >= 0
-        self._leads = any(led[static.node] for static in world.plan.bodies.statics) or any(
-            led[node] and plan.kind is not MotionKind.DYNAMIC
+        moved_by_graph = tree.nearest_at_or_above(acted) >= 0
+        self._graph_moves_bodies = any(
+            moved_by_graph[static.node] for static in world.plan.bodies.statics
+        ) or any(
+            moved_by_graph[node] and plan.kind is not MotionKind.DYNAMIC
             for node, plan in world.plan.bodies.bodies.items()
         )
-        """Whether a behavior graph moves static colliders or kinematic bodies."""
+        """True if a behavior graph moves static colliders or kinematic bodies."""
         self._followers: IntArray = np.zeros(0, dtype=np.intp)
         self._simulated = np.zeros(len(tree), dtype=bool)
         self._leaders: dict[int, IntArray] = {}
-        """Simulated bodies above followers, and all nodes of each: followers move within them."""
+        """All nodes of simulated bodies above followers, which move within them."""
         self._anchors = [
             node
             for node in world.plan.articulations.moving_anchors
@@ -129,21 +131,25 @@ class AnimationDriver:
         self._carried = CarriedColliders(world)
 
     @property
-    def has_work(self) -> bool:
-        """Whether the file has animations at all, or colliders that deform."""
-        return len(self.animator.animations) > 0 or len(self._deforming) > 0 or self._leads
+    def moves_anything(self) -> bool:
+        """True if there are animations, deforming colliders, or a graph that moves colliders."""
+        return (
+            len(self.animator.animations) > 0
+            or len(self._deforming) > 0
+            or self._graph_moves_bodies
+        )
 
     @property
     def carries(self) -> bool:
-        """Whether kinematic bodies carry something that is animated within them."""
+        """True if kinematic bodies carry something that is animated within them."""
         return self._carried.are_any
 
     def before_step(self, time_step: float, world_from_node: FloatArray) -> None:
-        """Prescribe where the animations, which have advanced, take what they carry.
+        """Set the targets of bodies and colliders after the animations have advanced.
 
         Args:
-            time_step: [s] of the coming step.
-            world_from_node: Where all nodes stand now, shape [node_count, 4, 4].
+            time_step: Length of the coming step [s].
+            world_from_node: Present matrices of all nodes, shape [node_count, 4, 4].
         """
         self._deforming.begin_step(world_from_node)
         is_jump = self.animator.move()
@@ -162,26 +168,26 @@ class AnimationDriver:
         self._deforming.follow(ahead, time_step, is_jump=is_jump)
         self.animator.acted.clear()
         positions, rotations = self._rigid(ahead, self._followers)
-        self._world.kinematic_targets.aim(
+        self._world.kinematic_targets.set_targets(
             positions, rotations, self.animator.jumped[self._followers]
         )
         for node in self._anchors:
-            self._announce(node, world_from_node, ahead, time_step)
+            self._set_anchor(node, world_from_node, ahead, time_step)
 
     def settle(self, world_from_node: FloatArray) -> None:
-        """Put colliders that kinematic bodies carry where these are now."""
+        """Set colliders on kinematic bodies to the poses that these have now."""
         if self._carried.nodes:
             nodes = self._carried.nodes
-            self._world.kinematic_targets.stand(
+            self._world.kinematic_targets.set_poses(
                 nodes, *self._rigid(world_from_node, np.array(nodes, dtype=np.intp))
             )
 
     def restart(self) -> None:
-        """Choose the followers anew: the animator has taken back a state."""
+        """Choose the followers anew after the animator has restored a state."""
         self._activity = None
 
     def _choose(self) -> None:
-        """Who follows the animations that are active now."""
+        """Choose the bodies and colliders that follow the active animations."""
         animator, bodies = self.animator, self._world.plan.bodies
         active, scaled = (np.zeros(len(self._tree), dtype=bool) for _ in range(2))
         for player in animator.animations:
@@ -189,13 +195,13 @@ class AnimationDriver:
                 sampler = player.sampler
                 active[sampler.translation_nodes] = active[sampler.rotation_nodes] = True
                 scaled[sampler.scale_nodes] = True
-        # A scale moves what is below its node, not the node.
+        # A scale moves the children of its node, not the node.
         active |= (self._tree.parents >= 0) & scaled[self._tree.parents]
         moved = self._tree.nearest_at_or_above(active) >= 0
         if animator.acted:
-            led = np.zeros(len(self._tree), dtype=bool)
-            led[list(animator.acted)] = True
-            moved |= self._tree.nearest_at_or_above(led) >= 0
+            moved_by_graph = np.zeros(len(self._tree), dtype=bool)
+            moved_by_graph[list(animator.acted)] = True
+            moved |= self._tree.nearest_at_or_above(moved_by_graph) >= 0
         statics = [
             static.node
             for static in bodies.statics
@@ -222,22 +228,22 @@ class AnimationDriver:
 
     @cached_property
     def _node_from_scaled(self) -> FloatArray:
-        """A rigid frame is the global matrix without the scale that the node has at load."""
+        """Inverse of each node's scale and shear at load, shape [node_count, 3, 3]."""
         inverses = np.linalg.pinv(self._frames_at_load.linear_maps())
         return inverses.astype(np.float64, copy=False)
 
     def _rigid(self, matrices: FloatArray, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Positions (k, 3) and rotations xyzw (k, 4) of nodes, without scale."""
+        """Return positions (k, 3) and rotations xyzw (k, 4) of nodes, without scale."""
         linear = matrices[nodes, :3, :3] @ self._node_from_scaled[nodes]
         rotations, _, _ = split_linear(linear)
         return matrices[nodes, :3, 3], rotations
 
-    def _announce(self, node: int, now: FloatArray, ahead: FloatArray, time_step: float) -> None:
+    def _set_anchor(self, node: int, now: FloatArray, ahead: FloatArray, time_step: float) -> None:
         only = np.array([node], dtype=np.intp)
         (position,), (rotation,) = self._rigid(now, only)
         (next_position,), (next_rotation,) = self._rigid(ahead, only)
         turn = quat_multiply(next_rotation, quat_conjugate(rotation))
-        self._world.anchors.aim(
+        self._world.anchors.set_motion(
             node,
             position,
             rotation,

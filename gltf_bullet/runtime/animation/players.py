@@ -1,4 +1,4 @@
-"""Playing the animations of a file: which run, at what time, how fast."""
+"""Players of a file's animations, with time, speed and loop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["AnimationPlayer", "Animations", "PlayerState"]
 
 @dataclass(frozen=True, slots=True)
 class PlayerState:
-    """Everything about a player that changes."""
+    """The state of a player."""
 
     time: float
     speed: float
@@ -22,7 +22,7 @@ class PlayerState:
     is_running: bool
     is_active: bool
     is_beginning: bool
-    """Whether the next step goes to its time at once: it was sought, or begins."""
+    """True if the next step jumps to its time, because it was sought or begins."""
 
 
 class AnimationPlayer:
@@ -35,73 +35,75 @@ class AnimationPlayer:
     def __init__(
         self, animation: Animation, index: int, guard: Callable[[], None] = lambda: None
     ) -> None:
-        """A player at rest.
+        """Create a player at rest.
 
         Args:
-            animation: Of the file.
-            index: Its place there.
-            guard: Raises where the scene is gone; asked by whatever a user calls.
+            animation: The animation of the file.
+            index: Index of it in the file.
+            guard: Raises an error if the scene is gone; called by all methods for users.
         """
         self.animation = animation
         self._guard = guard
         self.index = index
-        """Place in the file's ``animations``."""
+        """Index in the file's ``animations``."""
         self.sampler = AnimationSampler(animation.tracks)
         self.speed = 1.0
-        """Factor of simulated time; negative plays backwards."""
+        """Factor on simulated time; negative plays backwards."""
         self.loop = True
-        """Whether it starts over at its end; what ends as it begins moves on, the rest jumps."""
+        """True to start over at its end; channels whose end equals their beginning move on, others
+        jump.
+        """
         self._time = 0.0
         self._running = False
         self._active = False
         self._beginning = False
         self._ending = False
-        self._led: tuple[float, bool, bool] | None = None
+        self._next_time: tuple[float, bool, bool] | None = None
         self.has_begun = False
-        """Whether the last :meth:`advance` was the first since it began or was sought."""
+        """True if the last :meth:`advance` was the first since it began or was sought."""
         self.has_wrapped = False
-        """Whether the last :meth:`advance` started over."""
+        """True if the last :meth:`advance` started over."""
 
     @property
     def name(self) -> str:
-        """As authored; empty where the file gives none."""
+        """The authored name; empty if the file gives none."""
         return self.animation.name
 
     @property
     def duration(self) -> float:
-        """The time of the last keyframe [s]."""
+        """Time of the last keyframe [s]."""
         return self.animation.duration
 
     @property
     def time(self) -> float:
-        """Where in the animation the scene is [s]."""
+        """Present time in the animation [s]."""
         return self._time
 
     @property
     def is_playing(self) -> bool:
-        """Whether time runs."""
+        """True while its time runs."""
         return self._running
 
     @property
     def is_active(self) -> bool:
-        """Whether it drives its nodes: playing or paused."""
+        """True while it drives its nodes: playing or paused."""
         return self._active
 
     @property
     def is_ending(self) -> bool:
-        """Whether the end was passed in this very step.
+        """True in the step in which it ends.
 
-        Nodes and colliders still reach their last pose in it, while bodies already fly on.
+        Nodes and colliders still reach their last pose in it, while bodies are dynamic already.
         """
         return self._ending
 
     def play(self) -> None:
-        """Run from the present time; when it had ended, from the start, backwards from the end."""
+        """Run from the present time; from the start after its end, or backwards from the end."""
         self._guard()
         self.begin()
 
     def begin(self) -> None:
-        """:meth:`play`, while the scene is still being made."""
+        """Do :meth:`play` during the creation of the scene."""
         first, last = (0.0, self.duration) if self.speed >= 0.0 else (self.duration, 0.0)
         if not self._active and self._time == last:
             self._time = first
@@ -109,40 +111,40 @@ class AnimationPlayer:
         self._running = self._active = True
 
     def pause(self) -> None:
-        """Hold the present pose."""
+        """Stop time and keep the present pose."""
         self._guard()
         self._running = False
 
     def stop(self) -> None:
-        """Let go of the nodes where they are; bodies are dynamic again."""
+        """Release the nodes at their present poses; bodies are dynamic again."""
         self._guard()
         self._running = self._active = False
 
     def seek(self, time: float) -> None:
-        """Go to a time [s] at once; bodies are put there without crossing the space between."""
+        """Go to a time [s] at once; bodies jump there."""
         self._guard()
         self._time = min(max(float(time), 0.0), self.duration)
         self._beginning = True
 
     def lead(self, time: float, *, begins: bool, is_backwards: bool, is_last: bool) -> None:
-        """Be at a time [s] after the next :meth:`advance`, whatever speed and loop say.
+        """Set the time [s] after the next :meth:`advance`, independent of speed and loop.
 
         Args:
-            time: Where in the animation.
-            begins: Whether it goes there at once, wherever it was.
-            is_backwards: Whether it comes there from later times.
-            is_last: Whether it ends there.
+            time: Time in the animation.
+            begins: True to jump there.
+            is_backwards: True to come there from later times.
+            is_last: True to end there.
         """
         self._beginning |= begins or not self._active
         self._running = self._active = True
-        self._led = time, is_backwards, is_last
+        self._next_time = time, is_backwards, is_last
 
     def advance(self, time_step: float) -> None:
-        """Move on by a time step [s]."""
+        """Advance by a time step [s]."""
         self.has_begun, self._beginning = self._beginning, False
         self.has_wrapped = self._ending = False
-        if self._led is not None:
-            (time, is_backwards, is_last), self._led = self._led, None
+        if self._next_time is not None:
+            (time, is_backwards, is_last), self._next_time = self._next_time, None
             self.has_wrapped = (time < self._time) != is_backwards and time != self._time
             self._time = time
             self._running = self._active = not is_last
@@ -163,22 +165,22 @@ class AnimationPlayer:
 
     @property
     def has_jumped(self) -> bool:
-        """Whether anything went elsewhere in the last :meth:`advance`, instead of moving there."""
+        """True if any channel jumped in the last :meth:`advance`."""
         return self.has_begun or (self.has_wrapped and not self.sampler.closes)
 
     @property
     def jumped_nodes(self) -> IntArray:
-        """The nodes among it; a loop that ends where it begins is no jump."""
+        """Nodes that jumped; a loop whose end equals its beginning does not jump."""
         return self.sampler.animated_nodes if self.has_begun else self.sampler.open_nodes
 
     def state(self) -> PlayerState:
-        """Everything that :meth:`restore` needs."""
+        """Return the state for :meth:`restore`."""
         return PlayerState(
             self._time, self.speed, self.loop, self._running, self._active, self._beginning
         )
 
     def restore(self, state: PlayerState) -> None:
-        """Take back a :meth:`state`."""
+        """Restore a :meth:`state`."""
         self._time, self.speed, self.loop = state.time, state.speed, state.loop
         self._running, self._active = state.is_running, state.is_active
         self._beginning, self._ending = state.is_beginning, False
@@ -193,18 +195,18 @@ class Animations(Sequence[AnimationPlayer]):
     def __init__(
         self, animations: Sequence[Animation], *, play: bool, guard: Callable[[], None]
     ) -> None:
-        """Players of all animations of a file.
+        """Create players of all animations of a file.
 
         Args:
-            animations: Of the file.
-            play: Whether they run from the first step on.
-            guard: Raises where the scene is gone.
+            animations: The animations of the file.
+            play: True to run them from the first step on.
+            guard: Raises an error if the scene is gone.
         """
         self._players = tuple(AnimationPlayer(a, k, guard) for k, a in enumerate(animations))
         for player in self._players:
             if play:
                 player.begin()
-            # The scene stands at the first frame already when the first step begins.
+            # The scene has the first frame already when the first step begins.
             player.advance(0.0)
 
     def __getitem__(self, key: int | str | slice) -> AnimationPlayer:  # type: ignore[override]

@@ -1,6 +1,6 @@
-"""Animations of properties by pointer (KHR_animation_pointer): what they may say, checked at load.
+"""Animations of properties by pointer (KHR_animation_pointer): their values, checked at load.
 
-While a scene runs, a value that cannot be set is passed over: an animation in a file must not end
+While a scene runs, a value that cannot be set is ignored: an animation in a file must not end
 somebody's program in the middle of a step.
 """
 
@@ -30,7 +30,7 @@ ANIMATION_VALUE_REFUSED = IssueKind(
 
 
 def pointer_value(pointer: str, numbers: FloatArray) -> object:
-    """The value that an animation's numbers stand for at a pointer, shape [width]."""
+    """Return the value at a pointer for an animation's numbers, shape [width]."""
     if pointer.rpartition("/")[2] in BOOLEANS:
         return bool(numbers[0] != 0.0)
     if len(numbers) == 1 and not pointer.endswith("/weights"):
@@ -41,7 +41,7 @@ def pointer_value(pointer: str, numbers: FloatArray) -> object:
 def check_pointer_tracks(
     animations: Sequence[Animation], physics: PhysicsScene, diagnostics: Diagnostics
 ) -> None:
-    """Report tracks that have no effect or hold values that cannot be set."""
+    """Report tracks without effect, and with values that cannot be set."""
     for number, animation in enumerate(animations):
         for track in animation.tracks:
             if track.node is None and track.pointer is not None:
@@ -70,7 +70,7 @@ def _check(
 
 
 def _refusal(target: PointerTarget, value: object) -> str:
-    """Why a value cannot be set; empty where it can."""
+    """Return the reason why a value cannot be set; empty if it can."""
     try:
         written(target, value)
     except (TypeError, ValueError) as error:

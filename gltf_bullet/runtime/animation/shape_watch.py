@@ -1,8 +1,8 @@
-"""Noticing that colliders no longer have the shape, or the place, that they were built with.
+"""Detection of colliders whose shape, or place in a body, differs from that of their bodies.
 
-Animated scale, animated morph weights and moving skin joints change shapes; the engine keeps them.
-A scene is rebuilt when a collider is off by more than a hundredth of its own size; and when one has
-moved within a dynamic body (inner_watch.py).
+Animated scale, animated morph weights and moving skin joints change shapes, which the engine cannot
+change. A scene is rebuilt when a collider is off by more than a hundredth of its own size; and when
+one has moved within a dynamic body.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["ShapeWatch"]
 
-# --- Noticing that animations have moved colliders, or joints' attachments, within dynamic bodies
+# --- Colliders, or joints' attachments, that animations have moved within dynamic bodies ----------
 
 
 class InnerWatch:
-    """Compares where nodes are in their bodies with where they were when these were made."""
+    """Compares the poses of nodes in their bodies with those at the creation of the bodies."""
 
     def __init__(self, plan: ScenePlan) -> None:
-        """Remember where they are in ``plan``."""
+        """Store the poses in ``plan``."""
         self._nodes: IntArray = np.array([one.node for one in plan.inner], dtype=np.intp)
         self._bodies: IntArray = np.array([one.body for one in plan.inner], dtype=np.intp)
         self._tolerances = np.array([one.tolerance for one in plan.inner])
@@ -37,7 +37,7 @@ class InnerWatch:
         lengths = np.linalg.norm(matrices[self._nodes, :3, :3], axis=1)
         sizes = np.array([one.size for one in plan.inner])
         self._points = np.zeros((len(self._nodes), 4, 4))
-        """Columns in the node's frame: its origin, and as far along each axis as it is large."""
+        """Columns in the node's frame: its origin, and a point at its size along each axis."""
         self._points[:, 3] = 1.0
         reaches = sizes[:, None] / np.maximum(lengths, 1e-12)
         for axis in range(3):
@@ -46,14 +46,14 @@ class InnerWatch:
 
     @property
     def is_idle(self) -> bool:
-        """Whether there is nothing to watch."""
+        """True if there are no such nodes."""
         return not len(self._nodes)
 
     def has_moved(self, world_from_node: FloatArray) -> bool:
-        """Whether something is off by more than its tolerance.
+        """Return True if a node is off by more than its tolerance.
 
         Args:
-            world_from_node: Where all nodes stand now, shape [node_count, 4, 4].
+            world_from_node: Present matrices of all nodes, shape [node_count, 4, 4].
         """
         off = self._in_bodies(world_from_node) - self._built
         in_metres = world_from_node[self._bodies, :3, :3] @ off[:, :3]
@@ -67,11 +67,12 @@ class InnerWatch:
 
 
 _STILL = 1e-5
-"""Share of its size by which rounding, and what physics does to skins, may change a collider."""
+"""Share of its size by which rounding, and the effect of physics on skins, may change a collider.
+"""
 
 
 class ShapeWatch:
-    """Compares the shapes of a scene with what the file asks for now."""
+    """Compares the shapes of a scene with those of the present nodes and weights."""
 
     def __init__(
         self,
@@ -80,7 +81,7 @@ class ShapeWatch:
         animator: Animator,
         plan: ScenePlan,
     ) -> None:
-        """Remember the shapes of ``plan``; fixed colliders follow their own deformation."""
+        """Store the shapes of ``plan``; deforming fixed colliders are left out."""
         frames = plan.frames
         deforming = {static.node for static in plan.bodies.statics if static.deforms}
         self._asset = asset
@@ -99,14 +100,14 @@ class ShapeWatch:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no shape of the scene can change by itself."""
+        """True if no shape of the scene can change."""
         return not len(self._scaled) and not self._deformable and self._inner.is_idle
 
     def has_changed(self, world_from_node: FloatArray) -> bool:
-        """Whether some collider is off by more than the tolerance, or at all when it comes to rest.
+        """Return True if a collider is off by more than the tolerance, or at all at rest.
 
         Args:
-            world_from_node: Where all nodes stand now, shape [node_count, 4, 4].
+            world_from_node: Present matrices of all nodes, shape [node_count, 4, 4].
         """
         if not self._inner.is_idle and self._inner.has_moved(world_from_node):
             return True
@@ -127,9 +128,10 @@ class ShapeWatch:
         return False
 
     def _is_off(self, share: float, nodes: Iterable[int] | None) -> bool:
-        """Whether a difference of a share of the size is too large.
+        """Return True if a difference, as a share of the size, is too large.
 
-        ``nodes`` whose animation makes it, as far as nothing else does: they may come to rest.
+        ``nodes``: those whose animation causes it, unless something else may: at rest, any
+        difference is too large.
         """
         if share <= _STILL:
             return False
@@ -150,7 +152,7 @@ class ShapeWatch:
 
 
 def _movers(shape: MeshShape) -> list[int] | None:
-    """Nodes that change a mesh; ``None``: joints do, which physics may move."""
+    """Return the nodes that change a mesh; ``None`` for a skin, whose joints physics may move."""
     if any(part.skin is not None for part in shape.parts):
         return None
     nodes = ((part.weights_node, part.node, part.frame_node) for part in shape.parts)

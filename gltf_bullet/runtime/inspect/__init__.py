@@ -1,1 +1,1 @@
-"""What a file would become, as JSON-ready rows; no engine is needed."""
+"""Descriptions of a file's planned scene as JSON-ready rows; no engine is needed."""

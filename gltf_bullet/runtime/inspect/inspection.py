@@ -1,4 +1,4 @@
-"""The plan of a file's bodies, shapes and joints as JSON-ready rows; no engine is needed.
+"""Description of a file's planned bodies, joints and triggers as JSON-ready rows; no engine.
 
 All lengths are in the asset's own frame (glTF axes), at scale 1.
 """
@@ -104,7 +104,7 @@ def _graph_lines(asset: AssetContent) -> list[str]:
 
 
 def describe_shape(shape: ShapePlan) -> str:
-    """The engine's shape in a few words, sizes in metres."""
+    """Return the engine's shape in a few words, sizes in metres."""
     match shape:
         case BoxPlan(half_extents=half):
             return "box " + " x ".join(f"{2.0 * h:.4g}" for h in half)

@@ -1,4 +1,4 @@
-"""The planned joints as JSON-ready rows: who hangs on whom, links, ranges, drives, loops."""
+"""The planned joints as JSON-ready rows: bodies, links, ranges, drives, loops."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _AXES = ("x", "y", "z")
 
 
 def describe_joints(plans: ArticulationPlans, names: Sequence[str]) -> Iterator[Row]:
-    """One row per simulated joint, articulations in order, joints in the order of the file.
+    """Yield one row per simulated joint, by articulation, in the order of the file.
 
     Joints between two articulations come last, with the first one's number.
 
-    ``parent`` and ``child`` are the ends of the joint in the multibody's tree: of a loop
-    constraint, its first and second node's. ``body`` is a motion node, or ``None`` for an end that
-    does not move by forces; then ``anchor`` is a node that moves by itself or is a fixed base, or
-    ``None`` for the fixed world.
+    ``parent`` and ``child`` are the ends of the joint in the multibody's tree; for a loop
+    constraint, those of its first and second node. ``body`` is a motion node, or ``None`` for an
+    end that forces do not move; then ``anchor`` is a node with a prescribed motion or a fixed base,
+    or ``None`` for the fixed world.
     """
     nodes_of = [_nodes_of_links(articulation) for articulation in plans.articulations]
     for number, (articulation, node_of) in enumerate(
@@ -83,7 +83,7 @@ def _whose(joint: Joint, articulation: int, names: Sequence[str]) -> Row:
 
 
 class _LinkNodes(NamedTuple):
-    """The nodes that the links of an articulation are, by multibody and link."""
+    """Nodes of the links of an articulation, by multibody and link."""
 
     moved: dict[tuple[int, int], int]
     fixed: dict[tuple[int, int], int]
@@ -99,7 +99,7 @@ def _nodes_of_links(articulation: ArticulationPlan) -> _LinkNodes:
 
 
 def _hangs_on_second(planned: JointPlan) -> bool:
-    """Links are numbered depth first, so the parent has the smaller number; anchors have none."""
+    """Return True if b is the parent: it has the smaller link number, or is an anchor."""
     a, b = planned.frame_a, planned.frame_b
     return b.multibody < 0 or (a.multibody >= 0 and a.link > b.link)
 
@@ -154,7 +154,7 @@ def _dof(planned: DofPlan, articulation: ArticulationPlan, joint: int) -> Row:
 
 
 def _other_limits(articulation: ArticulationPlan, joint: int) -> Iterator[Row]:
-    """Limits that are no range of one dof: radial ones, soft ones, twists of a ball."""
+    """Yield limits that are no range of one dof: radial and soft ones, twists of a ball."""
     limits = articulation.joints[joint].joint.description.limits
     acting = {
         k
@@ -184,5 +184,5 @@ def _unit(kind: DofKind) -> str:
 
 
 def _finite(value: float) -> float | None:
-    """JSON knows no infinity."""
+    """Return ``None`` for an infinite number, which JSON cannot express."""
     return value if math.isfinite(value) else None

@@ -1,1 +1,1 @@
-"""What moved, written down: scenes and whole worlds as animated glTF files."""
+"""Recordings of scenes and whole worlds as animated glTF files."""

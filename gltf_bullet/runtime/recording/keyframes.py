@@ -1,4 +1,4 @@
-"""When to take keyframes, and fewer of them for the same motion. Pure numpy."""
+"""Times of keyframes, and reduction of keyframes within a tolerance. Pure numpy."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def require_number(name: str, value: float, *, or_zero: bool = False) -> None:
 
 
 def next_due(time: float, interval: float) -> float:
-    """When the next frame is due after one at ``time`` [s]: at a multiple of ``interval``."""
+    """Return the time of the next frame [s]: the next multiple of ``interval`` after ``time``."""
     return interval * (math.floor(time / interval + 1e-6) + 1) - 1e-9 if interval else time
 
 
 def ascending_times(times: FloatArray) -> FloatArray:
-    """Times that ascend as glTF's floats do, too: of two equal ones the former is a hair earlier.
+    """Return times that ascend also as glTF's floats: of two equal ones the first is reduced.
 
     Args:
-        times: Of frames [s]; two of one time are from before and after a jump.
+        times: Times of frames [s]; two equal ones are before and after a jump.
     """
     ascending = times.copy()
     before = np.flatnonzero(times[1:] == times[:-1])
@@ -48,7 +48,7 @@ def ascending_times(times: FloatArray) -> FloatArray:
 
 
 def reduce_steps(values: FloatArray, tolerance: float) -> IntArray:
-    """Keys that STEP interpolation needs, and the last one: see :func:`reduce_vectors`."""
+    """Return the keys that STEP interpolation needs, and the last one, within a tolerance."""
     kept = [0]
     if _farthest(values) > tolerance:
         for key in range(1, len(values)):
@@ -59,7 +59,7 @@ def reduce_steps(values: FloatArray, tolerance: float) -> IntArray:
 
 
 def reduce_vectors(times: FloatArray, values: FloatArray, tolerance: float) -> IntArray:
-    """Keys that LINEAR interpolation needs.
+    """Return the keys that LINEAR interpolation needs.
 
     Args:
         times: Increasing [s], shape [key_count].
@@ -68,7 +68,7 @@ def reduce_vectors(times: FloatArray, values: FloatArray, tolerance: float) -> I
             times and values are rounded to the floats of a file.
 
     Returns:
-        Indices of the kept keys, ascending; the first always, a single one where nothing moves.
+        Indices of the kept keys, ascending; always the first, and only that if nothing moves.
     """
     steps = np.linalg.norm(np.diff(values, axis=0), axis=1)
     allowed = before_rounding(tolerance, times, steps, float(np.abs(values).max(initial=0.0)))
@@ -85,12 +85,12 @@ def reduce_vectors(times: FloatArray, values: FloatArray, tolerance: float) -> I
 
 
 def reduce_rotations(times: FloatArray, rotations_xyzw: FloatArray, tolerance: float) -> IntArray:
-    """Keys that LINEAR interpolation (glTF's shortest-arc slerp) needs.
+    """Return the keys that LINEAR interpolation (glTF's shortest-arc slerp) needs.
 
     Args:
         times: Increasing [s], shape [key_count].
         rotations_xyzw: Unit quaternions, shape [key_count, 4].
-        tolerance: Largest turn between a dropped key and the arc [rad].
+        tolerance: Largest angle between a dropped key and the arc [rad].
     """
     steps = angles_between(rotations_xyzw[1:], rotations_xyzw[:-1])
     allowed = before_rounding(tolerance, times, steps, 1.0)
@@ -106,14 +106,14 @@ def reduce_rotations(times: FloatArray, rotations_xyzw: FloatArray, tolerance: f
 
 
 def continuous_rotations(rotations_xyzw: FloatArray) -> FloatArray:
-    """The same rotations with signs chosen so that neighbours lie close together."""
+    """Return equal rotations with signs such that neighbours are close to each other."""
     signs = np.where((rotations_xyzw[1:] * rotations_xyzw[:-1]).sum(axis=1) < 0.0, -1.0, 1.0)
     result: FloatArray = rotations_xyzw * np.concatenate([[1.0], np.cumprod(signs)])[:, None]
     return result
 
 
 def _split(count: int, errors: Callable[[int, int], FloatArray], tolerance: float) -> IntArray:
-    """Douglas and Peucker's way: keep the worst key of a span until none is off by more."""
+    """Keep the worst key of each span until none exceeds the tolerance (Douglas-Peucker)."""
     kept = {0, count - 1}
     open_spans = [(0, count - 1)]
     while open_spans:
@@ -132,15 +132,15 @@ def _split(count: int, errors: Callable[[int, int], FloatArray], tolerance: floa
 def before_rounding(
     tolerance: float, times: FloatArray, steps: FloatArray, largest: float
 ) -> float:
-    """What is left of a tolerance after what a file's floats take; nine tenths at least.
+    """Return a tolerance less the rounding of a file's floats; at least nine tenths of it.
 
     After a minute times are up to 2e-6 s off, and what moves at 5 m/s by 1e-5 m.
 
     Args:
-        tolerance: Of what is played.
-        times: Of the keys, increasing [s].
-        steps: How far each key is from the one before.
-        largest: Of the values.
+        tolerance: Tolerance of playback.
+        times: Times of the keys, increasing [s].
+        steps: Distance of each key from the one before.
+        largest: Largest of the values.
     """
     fastest = float((steps / np.diff(times)).max(initial=0.0))
     late, off = 0.5 * np.spacing(np.array([times[-1], largest], dtype=np.float32))
@@ -149,7 +149,7 @@ def before_rounding(
 
 
 def _farthest(values: FloatArray) -> float:
-    """Largest distance from the first one."""
+    """Return the largest distance from the first value."""
     return float(np.linalg.norm(values - values[0], axis=1).max(initial=0.0))
 
 
@@ -159,7 +159,7 @@ def _shares(times: FloatArray, first: int, last: int) -> FloatArray:
 
 
 def angles_between(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Turns from unit quaternions to others [rad], shape [k]."""
+    """Return the angles between pairs of unit quaternions [rad], shape [k]."""
     turn = quat_multiply(a, np.broadcast_to(quat_conjugate(b), a.shape))
     angles: FloatArray = 2.0 * np.arctan2(np.linalg.norm(turn[:, :3], axis=1), np.abs(turn[:, 3]))
     return angles

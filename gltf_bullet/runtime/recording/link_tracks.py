@@ -1,7 +1,7 @@
-"""Keyframes of a body's links, each seen from its joint, that keep all of them in place.
+"""Keyframes of a body's links, relative to their joints, that keep all links in place.
 
-Errors add up along a chain: a link is off by the sum of those of all joints between it and the
-base, and a turn of one of them counts by the distance. So they share what is allowed.
+Errors add up along a chain: a link is off by the sum of the errors of all joints between it and the
+base, and an angular error counts times the distance. So the joints share the tolerance.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ __all__ = [
     "spline_of_vectors",
 ]
 
-# --- Keyframes with tangents: what flies is a parabola, which straight lines follow poorly --------
+# --- Keyframes with tangents: a flight is a parabola, which straight lines fit poorly -------------
 #
 # At 9.81 m/s^2 lines stay within 1 mm for 1/35 s; a cubic spline (glTF 2.0, Appendix C, "Cubic
-# Spline Interpolation") has a flight in one span. Made of samples of every step only: between
-# frames that are further apart nobody knows how a curve may run.
+# Spline Interpolation") has a flight in one span. Splines are made from samples of every step only:
+# the curve between frames that are further apart is unknown.
 
 _Distance = Callable[[FloatArray, FloatArray], FloatArray]
-"""Of points of a curve from samples, shape [k]."""
+"""Returns the distances of points of a curve from samples, shape [k]."""
 
 
 class Spline(NamedTuple):
-    """Kept keys, and what glTF has of each."""
+    """Kept keys, and their values and tangents for glTF."""
 
     keys: IntArray
     """Indices of samples, ascending; the first and the last among them."""
@@ -64,13 +64,13 @@ class _Span(NamedTuple):
     """A curve from one key to another."""
 
     error: float
-    """Largest distance of a sample from it."""
+    """Largest distance of a sample from the curve."""
     tangents: FloatArray
-    """At its two ends [1/s], shape [2, width]."""
+    """Tangents at both ends [1/s], shape [2, width]."""
 
 
 def spline_of_vectors(times: FloatArray, values: FloatArray, tolerance: float) -> Spline:
-    """A spline that is nowhere off by more than a tolerance at any sample.
+    """Fit a spline that is within a tolerance at every sample.
 
     Args:
         times: Ascending [s], shape [sample_count], two at least.
@@ -88,7 +88,7 @@ def spline_of_vectors(times: FloatArray, values: FloatArray, tolerance: float) -
 
 
 def spline_of_rotations(times: FloatArray, rotations_xyzw: FloatArray, tolerance: float) -> Spline:
-    """The same for unit quaternions whose signs do not jump; ``tolerance`` [rad]."""
+    """Do as :func:`spline_of_vectors` for continuous unit quaternions; ``tolerance`` [rad]."""
 
     def distance(found: FloatArray, wanted: FloatArray) -> FloatArray:
         return angles_between(found / np.linalg.norm(found, axis=1, keepdims=True), wanted)
@@ -120,7 +120,7 @@ def _spline(times: FloatArray, values: FloatArray, tolerance: float, distance: _
 def _longest(
     times: FloatArray, values: FloatArray, first: int, tolerance: float, distance: _Distance
 ) -> tuple[int, _Span]:
-    """The longest span from a key that keeps the tolerance, as far as halving finds it."""
+    """Return the longest span from a key that keeps the tolerance, as found by bisection."""
     end = len(times) - 1
     good, best = first + 1, _fitted(times, values, first, first + 1, distance)
     length = 2
@@ -144,7 +144,7 @@ def _longest(
 def _fitted(
     times: FloatArray, values: FloatArray, first: int, last: int, distance: _Distance
 ) -> _Span:
-    """The curve through two samples whose tangents suit those in between best."""
+    """Return the curve through two samples with the best tangents for those in between."""
     length = float(times[last] - times[first])
     chord = (values[last] - values[first]) / length
     tangents = np.stack([chord, chord])
@@ -153,7 +153,7 @@ def _fitted(
     inner = values[first + 1 : last]
     u = ((times[first + 1 : last] - times[first]) / length)[:, None]
     if len(inner) > 1:
-        # What tangents add to the straight line: least squares of two unknowns.
+        # Contribution of the tangents to the straight line: least squares of two unknowns.
         shapes = length * np.concatenate([(u * u - 2.0 * u + 1.0) * u, (u - 1.0) * u * u], axis=1)
         bent = inner - values[first] - length * u * chord
         tangents = chord + np.linalg.solve(shapes.T @ shapes, shapes.T @ bent)
@@ -163,11 +163,11 @@ def _fitted(
 
 
 _FEW = 4
-"""Keys that no spline does without."""
+"""Number of keys up to which a spline is never shorter."""
 _WORTH_BENDING = 0.8
-"""Share of the size from which on a spline stands for lines, which more programs play."""
+"""Share of the size up to which a spline replaces lines, which more programs can play."""
 _STILL = 1e-6
-"""Share of the tolerance below which a link does not move in its joint: it takes no part."""
+"""Share of the tolerance below which a link does not move in its joint, and needs no share."""
 
 Course = tuple[FloatArray, FloatArray]
 """Positions and rotations over all frames, shapes [frame, 3] and [frame, 4]."""
@@ -182,15 +182,16 @@ def body_tracks(
     *,
     is_dense: bool,
 ) -> list[Track]:
-    """Tracks that keep every link of a body within a tolerance in the world.
+    """Return tracks that keep every link of a body within a tolerance in the world.
 
     Args:
         body: Its links and joints.
-        nodes: Of the links.
-        times: Of the frames, ascending [s].
+        nodes: Nodes of the links.
+        times: Times of the frames, ascending [s].
         frames: World from inertial frame, shape [frame_count, link_count, 7].
-        tolerance: Of the links' origins [m], and of what turns with them at a distance of 1 m.
-        is_dense: Whether the frames are all steps, so that curves may join them.
+        tolerance: Largest error of the links' origins [m], and of points at a distance of 1 m that
+            rotate with them.
+        is_dense: True if the frames are all steps, so that curves may join them.
     """
     world = [_link_course(frames[:, k], link) for k, link in enumerate(body.links)]
     local = [world[0]]
@@ -204,25 +205,25 @@ def body_tracks(
 
 
 class Chain(NamedTuple):
-    """Nodes that hang on each other, each after the one that it hangs on."""
+    """A tree of nodes, each after its parent."""
 
     nodes: Sequence[int]
     parents: Sequence[int]
-    """By position in ``nodes``; -1 for none."""
+    """Indices in ``nodes``; -1 for none."""
     world: Sequence[Course]
-    """In the world."""
+    """Poses in the world."""
     local: Sequence[Course]
-    """In the parent's frame."""
+    """Poses in the parent's frame."""
     scales: FloatArray
-    """How long a unit of the parent's frame is [m]."""
+    """Length of a unit of the parent's frame [m]."""
     reaches: FloatArray
-    """How far from each what hangs on it ever is, others of the chain left out [m]."""
+    """Largest distance of each node to what it carries, other nodes of the chain left out [m]."""
 
 
 def chain_tracks(
     chain: Chain, times: FloatArray, tolerance: float, *, is_dense: bool
 ) -> list[Track]:
-    """Tracks that keep every node within a tolerance in the world; see :func:`body_tracks`."""
+    """Return tracks that keep every node within a tolerance in the world."""
     local = [(position, continuous_rotations(rotation)) for position, rotation in chain.local]
     shares = _shares(chain, local, tolerance)
     tracks: list[Track] = []
@@ -248,10 +249,10 @@ def _size(track: Track) -> int:
 
 
 def _shares(chain: Chain, local: Sequence[Course], tolerance: float) -> list[tuple[float, float]]:
-    """What each joint's position, in its parent's units, and rotation [rad] may be off.
+    """Return the tolerance of each joint's position, in its parent's units, and rotation [rad].
 
-    Down to any link, the offsets and the turns times their distances to it sum up to the tolerance
-    at most, and so do the turns.
+    Along the path to any link, the offsets and the angles times their distances to it sum up to the
+    tolerance at most, and so do the angles.
     """
     parents = chain.parents
     slides = [_varies(position, tolerance) for position, _ in local]
@@ -275,7 +276,7 @@ def _varies(values: FloatArray, tolerance: float) -> bool:
 
 
 def _reaches(parents: Sequence[int], positions: Sequence[FloatArray]) -> FloatArray:
-    """How far from each link one that hangs on it ever is [m]; 0 where none does."""
+    """Return the largest distance of each link to its descendants over time [m]; 0 without any."""
     reaches = np.zeros(len(parents))
     for link, position in enumerate(positions):
         above = parents[link]
@@ -287,11 +288,11 @@ def _reaches(parents: Sequence[int], positions: Sequence[FloatArray]) -> FloatAr
 
 
 def _most_on_a_path(parents: Sequence[int], counts: Sequence[int]) -> FloatArray:
-    """The largest sum of ``counts`` on a way from the base through each link to an end, 1 or more.
+    """Return the largest sum of ``counts`` on a path from base to end through each link, >= 1.
 
     Args:
-        parents: Of the links, each before those that hang on it; -1 for the base.
-        counts: By link.
+        parents: Parents of the links, each before its children; -1 for the base.
+        counts: Numbers by link.
     """
     above, below = list(counts), list(counts)
     for link in range(1, len(parents)):
@@ -304,7 +305,7 @@ def _most_on_a_path(parents: Sequence[int], counts: Sequence[int]) -> FloatArray
 
 
 def _link_course(frames: FloatArray, link: LinkDescription) -> Course:
-    """World from link frame, from those of its inertial frame, [frame, 7]."""
+    """Return poses of the link frame from those of its inertial frame, [frame, 7]."""
     position, rotation = frames[:, :3], frames[:, 3:]
     if link.link_from_inertial == IDENTITY_POSE:
         return position, rotation
@@ -321,7 +322,7 @@ def _seen_from_joint(
     position: FloatArray,
     rotation: FloatArray,
 ) -> Course:
-    """The link's local pose: its node stands below the joint's, which its parent link carries."""
+    """Return the link's local pose below its joint's node, which the parent link carries."""
     joint = joint_frame(link)
     offset = np.broadcast_to(np.array(joint.translation), position.shape)
     turn = np.broadcast_to(np.array(joint.rotation_xyzw), rotation.shape)

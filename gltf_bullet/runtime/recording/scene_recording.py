@@ -1,4 +1,4 @@
-"""A rollout as a glTF animation of the same file, which any viewer plays."""
+"""Recording of a scene as a glTF animation of its file, for any viewer."""
 
 from __future__ import annotations
 
@@ -37,22 +37,23 @@ __all__ = ["Recording", "record"]
 def record(scene: Scene, *, fps: float | None = None, tolerance: float | None = None) -> Recording:
     """Record a scene from now on; step it, then call ``export_glb``.
 
-    By default every step is looked at, and keys are kept where playback would be off by more than a
+    By default every step is read, and keys are kept where playback would be off by more than a
     millimetre at any of them. At 240 steps a second a flying and bouncing box takes some 4 kB of
     the file for each second, one at rest next to nothing; until it is written, 128 bytes for each
     step and each node that may move (:attr:`Recording.size`).
 
     ``reset``, ``restart`` and ``restore_state`` begin a new take at the state that they go to: the
-    earlier frames are dropped, and of an environment there is the latest episode from its start.
-    To keep a run, call ``stop`` before, or export it.
+    earlier frames are dropped, so that for an environment there is the latest episode from its
+    start. To keep a run, call ``stop`` before, or export it.
 
     Args:
-        scene: Any scene; the present moment is the first frame.
-        fps: Frames per second of simulated time at most, instead of every step; frames fall on
-            engine steps, and what happens between them is not seen: at 30 a second a bounce at
+        scene: Any scene; its present state is the first frame.
+        fps: Largest number of frames per second of simulated time, instead of every step; frames
+            fall on engine steps, and what happens between them is lost: at 30 a second a bounce at
             4 m/s is missed by some 5 cm.
-        tolerance: [m] How far a node may be off in the world at any frame, and what turns with it
-            at a distance of 1 m; ``None``: 1e-3, with ``fps`` 1e-4 of its parent's frame.
+        tolerance: Largest error [m] of a node in the world at any frame, and of points at a
+            distance of 1 m that rotate with it; ``None``: 1e-3, with ``fps`` 1e-4 in its parent's
+            frame.
 
     Raises:
         TypeError: It is no scene; ``record_world`` records whole worlds.
@@ -67,7 +68,7 @@ def record(scene: Scene, *, fps: float | None = None, tolerance: float | None = 
 
 
 class Recording:
-    """Frames of one scene: local transforms of every node that is moved or set elsewhere."""
+    """Frames of one scene: local transforms of all nodes that are moved or were set."""
 
     def __init__(self, scene: Scene, fps: float | None, tolerance: float | None) -> None:
         scene.core.require_alive()
@@ -81,12 +82,12 @@ class Recording:
 
     @property
     def size(self) -> int:
-        """What the frames take in memory until they are written [bytes]."""
+        """Memory of the frames until they are written [bytes]."""
         return sum(matrices.nbytes for _, matrices in self._frames)
 
     @property
     def frame_count(self) -> int:
-        """Frames so far."""
+        """Number of frames so far."""
         return len(self._times)
 
     @property
@@ -95,7 +96,7 @@ class Recording:
         return self._times[-1]
 
     def stop(self) -> None:
-        """Record no more, the present moment being the last frame; export what there is."""
+        """Stop recording, with the present state as the last frame; export is still possible."""
         self._note(force=True)
         self._is_stopped = True
         self._stop()
@@ -110,19 +111,19 @@ class Recording:
         angle_tolerance: float | None = None,
         force: bool = False,
     ) -> bool:
-        """Write the file with the rollout as one more animation, at the pose of its first frame.
+        """Write the file with the recording as one more animation, at the pose of its first frame.
 
         Args:
             path: Ends in ``.glb`` or ``.gltf``.
-            name: Of the animation.
-            tolerance: How far a node may be off in the world where a key was dropped [m]; of frames
-                at a rate, each in its parent. ``None``: that of the recording.
-            angle_tolerance: ... and for rotations [rad]; ``None``: as much as ``tolerance`` allows
-                for what they carry, at a rate 2e-4.
+            name: Name of the animation.
+            tolerance: Largest error [m] of a node in the world at dropped keys; with ``fps``, in
+                its parent. ``None``: that of the recording.
+            angle_tolerance: Largest error of rotations [rad]; ``None``: as much as ``tolerance``
+                allows for what they carry, with ``fps`` 2e-4.
             force: Write over the file that the scene was loaded from, too.
 
         Returns:
-            Whether anything moves: without that there is no animation in the written file.
+            True if anything moves: without that there is no animation in the written file.
 
         Raises:
             FileExistsError: ``path`` is the file that the scene was loaded from.
@@ -154,13 +155,13 @@ class Recording:
         *,
         visuals: Shown = "auto",
     ) -> None:
-        """Write a page that plays the rollout in any browser, with a time slider, off the network.
+        """Write a page that plays the recording in any browser, with a time slider, offline.
 
-        Needs the extra ``web``. While the page is made, a port of this machine alone is open.
+        It needs the extra ``web``. While the page is made, a port of this machine alone is open.
 
         Args:
             path: Ends in ``.html``.
-            visuals: ``"mesh"``, ``"collider"``, or ``"auto"``: meshes where the file has any.
+            visuals: ``"mesh"``, ``"collider"``, or ``"auto"``: meshes if the file has any.
 
         Raises:
             ImportError: The extra is not installed.
@@ -182,22 +183,22 @@ class Recording:
         camera: Camera | None = None,
         visuals: Shown = "auto",
     ) -> None:
-        """Draw the rollout as a film: ``.mp4``, ``.gif``, or as ``.png`` a sheet of some frames.
+        """Draw the recording as a film: ``.mp4``, ``.gif``, or as ``.png`` a sheet of some frames.
 
-        Drawn in a world of its own, with shadows and triggers; the scene's is left alone, and
-        bodies of others in it are not seen: :func:`~gltf_bullet.record_world` records those.
+        It is drawn in a private world, with shadows and triggers, without bodies of others in the
+        scene's world: :func:`~gltf_bullet.record_world` records those.
 
         Args:
-            path: Says what is written; folders above it are made.
+            path: Its suffix selects the format; folders above it are made.
             size: Width and height of a frame [pixels].
             fps: Frames per second of simulated time.
-            frames: Of a sheet, the first and the last moment among them.
-            camera: It stands still; ``None``: one that sees the whole course.
-            visuals: As of :meth:`export_html`.
+            frames: Number of frames on a sheet, the first and the last of the recording among them.
+            camera: Fixed camera; ``None``: one that sees the whole recording.
+            visuals: As for :meth:`export_html`.
 
         Raises:
             ImportError: ``.mp4`` without the extra ``media``.
-            ValueError: Another suffix, or numbers of which there is no film.
+            ValueError: Another suffix, or numbers that make no film.
             OSError: The file cannot be written.
         """
         look = film_look(size=size, fps=fps, frames=frames, camera=camera, visuals=visuals)
@@ -210,7 +211,7 @@ class Recording:
         return page_of(self._core, times, frames, visuals)
 
     def _course(self) -> tuple[FloatArray, Iterator[FloatArray]]:
-        """Times [s], and world_from_node of all nodes then, shape [node_count, 4, 4] each."""
+        """Return times [s], and world_from_node of all nodes at each, shape [node_count, 4, 4]."""
         self._note(force=True)
         every = np.arange(len(self._core.asset.tree))
         composed = self._core.nodes.composed
@@ -218,14 +219,14 @@ class Recording:
         return ascending_times(np.array(self._times)), frames
 
     def _frames_of(self, nodes: IntArray) -> FloatArray:
-        """:meth:`_each_frame` in one array, shape [frame_count, node_count, 4, 4]."""
+        """Return :meth:`_each_frame` in one array, shape [frame_count, node_count, 4, 4]."""
         return np.stack(list(self._each_frame(nodes)))
 
     def _each_frame(self, nodes: IntArray) -> Iterator[FloatArray]:
-        """parent_from_node of every frame, shape [node_count, 4, 4].
+        """Yield parent_from_node of every frame, shape [node_count, 4, 4].
 
         Args:
-            nodes: Ascending; those of all frames among them.
+            nodes: Ascending node indices; they include those of all frames.
         """
         of_file = self._core.asset.tree.local_matrices()[nodes]
         for moved, matrices in self._frames:
@@ -254,12 +255,12 @@ class Recording:
     def _tracks_in_world(
         self, nodes: IntArray, frames: FloatArray, tolerance: float
     ) -> list[Track]:
-        """Of all steps: curves and lines that keep every node in its place in the world."""
+        """Return curves and lines that keep every node within a tolerance in the world."""
         times = ascending_times(np.array(self._times))
         has_jumps = len(set(self._times)) < len(self._times)
         tree, moving = self._core.asset.tree, np.isin(nodes, self._core.nodes.moving_nodes)
         translations, rotations, scales = decompose_trs(frames, tree.scales[nodes])
-        # What carries others comes before them.
+        # Parents come before their children.
         depths = [len(tree.ancestors(node)) for node in nodes.tolist()]
         columns = [k for k in np.argsort(depths, kind="stable").tolist() if moving[k]]
         row_of = {int(nodes[column]): row for row, column in enumerate(columns)}
@@ -292,7 +293,7 @@ class Recording:
         return tracks
 
     def _reaches(self, nodes: Sequence[int], world_from_node: FloatArray) -> FloatArray:
-        """How far from each node those below it are that it carries [m]."""
+        """Return the largest distance of each node to the nodes that it carries [m]."""
         tree, own = self._core.asset.tree, set(nodes)
         reaches = np.zeros(len(nodes))
         for row, node in enumerate(nodes):
@@ -310,10 +311,10 @@ class Recording:
         angle_tolerance: float,
         but: Container[int] = (),
     ) -> list[Track]:
-        """Lines that keep every node in its place in its parent."""
+        """Return lines that keep every node within a tolerance in its parent."""
         times = ascending_times(np.array(self._times))
         translations, rotations, scales = decompose_trs(frames, self._core.asset.tree.scales[nodes])
-        # What is moved by nobody but ``scene.set`` stands still in between.
+        # Nodes that only ``scene.set`` moves rest in between.
         is_set = ~np.isin(nodes, self._core.nodes.moving_nodes)
         tracks: list[Track] = []
         for column, node in enumerate(nodes.tolist()):
@@ -326,7 +327,7 @@ class Recording:
                 ("scale", scales[:, column], tolerance),
             ):
                 if is_set[column]:
-                    # Signs of a quaternion do not count; half of its turn does.
+                    # The sign of a quaternion is irrelevant; its difference is half the angle.
                     keys = reduce_steps(values, allowed / 2.0 if path == "rotation" else allowed)
                 elif path == "rotation":
                     keys = reduce_rotations(times, values, allowed)
@@ -343,7 +344,7 @@ class Recording:
         return f"Recording({path!r}, {self.frame_count} frames, {kilobytes:.1f} kB)"
 
     def _repr_html_(self) -> str:
-        """In notebooks: a player, with the extra ``web``."""
+        """Return a player for notebooks, with the extra ``web``."""
         try:
             return framed_page(self._page("auto"))
         except (ImportError, GltfBulletError) as error:
@@ -370,7 +371,8 @@ class Recording:
             self._note(force=True)
         elif jump is Jump.ENDS:
             time = self._times[-1]
-            # How it stood before stays as a frame of the same time; of no moment but the first.
+            # The frame before the jump stays, with the same time; one such frame, and not the
+            # first.
             if len(self._times) == 1 or self._times[-2] == time:
                 del self._times[-1], self._frames[-1]
             self._add(time)

@@ -1,4 +1,4 @@
-"""Any PyBullet simulation as an animated glTF file, whoever made its bodies and steps it."""
+"""Recording of any PyBullet simulation as an animated glTF file."""
 
 from __future__ import annotations
 
@@ -37,21 +37,20 @@ from gltf_bullet.transforms import FloatArray, matrices_from_trs
 
 __all__ = ["WorldRecording", "record_world"]
 
-# --- A written rollout, played through again for those who draw it --------------------------------
+# --- A written recording in a private world, for drawing it ---------------------------------------
 
 
 @contextmanager
 def replayed(
     write: Callable[[Path], None], times: FloatArray
 ) -> Iterator[tuple[SceneCore, list[FloatArray]]]:
-    """A file with one animation in a world of its own.
+    """Load a file with one animation into a private world.
 
     Args:
         write: Writes the file, ``.glb``.
-        times: Moments of the animation [s].
+        times: Times of the animation [s].
 
-    Yields:
-        The scene, and world_from_node of all nodes at each moment, shape [node_count, 4, 4].
+    Yields: The scene, and world_from_node of all nodes at each time, shape [node_count, 4, 4].
 
     Raises:
         OSError: There is no room for the file.
@@ -90,18 +89,17 @@ def record_world(
             rec.after_step()          # or rec.step(), which does both
         rec.export_glb("rollout.glb")
 
-    A body that is removed meanwhile ends its motion there, one that is made is left out; from the
-    next frame on ``issues`` names it. Bodies carry a user datum (``addUserData``) by which they are
-    told from later ones of the same id.
+    A body that is removed meanwhile ends its motion there, and a new one is left out; from the next
+    frame on ``issues`` names it. Recorded bodies get a user datum (``addUserData``) that
+    distinguishes them from later bodies with the same id.
 
     Args:
         physics_client: A client id or a ``BulletClient``.
-        fps: Frames per second of simulated time at most, instead of every step; frames fall on
-            engine steps, and what happens between them is not seen.
-        bodies: Ids; ``None``: all that there are now.
-        tolerance: [m] Keep keys where playback would be further off than this at any step, whatever
-            ``fps`` says; ``None``: 1e-3 without ``fps``. Until it is written a link takes 56 bytes
-            for each step.
+        fps: Largest number of frames per second of simulated time, instead of every step; frames
+            fall on engine steps, and what happens between them is lost.
+        bodies: Ids of the bodies; ``None``: all present ones.
+        tolerance: Largest error [m] of playback at any step, whatever ``fps`` is; ``None``: 1e-3
+            without ``fps``. Until it is written a link takes 56 bytes for each step.
 
     Raises:
         EngineError: The client is not connected, or a body does not exist.
@@ -116,7 +114,7 @@ def record_world(
 
 
 class WorldRecording:
-    """Frames of a world: where every link of its bodies is."""
+    """Frames of a world: poses of all links of its bodies."""
 
     def __init__(
         self,
@@ -129,33 +127,33 @@ class WorldRecording:
         self._client_id = client_id
         ids = read_bodies(client_id, bodies)
         scenes = scenes_among(client_id, ids)
-        # Frames follow the engine's links, so that scenes are as the engine has them.
+        # Frames have the engine's links, so scenes are described by these.
         self._world: WorldDescription = read_world(
             client_id, bodies, diagnostics, idle_axes=idle_axes(scenes)
         )
         for scene in scenes:
             report_losses(scene, diagnostics, is_whole=False)
         self._poses = InertialPoses(client_id, ids)
-        # Who names the bodies knows that others are not among them.
+        # A caller who names the bodies has left out others on purpose.
         self._newcomers = Newcomers(client_id) if bodies is None else None
         self._diagnostics = diagnostics
         self._interval = 0.0 if tolerance is not None or fps is None else 1.0 / fps
         self._tolerance = tolerance
         self._now = 0.0
         self._frame_counts: dict[int, int] = {}
-        """Of the bodies that are gone."""
+        """Number of frames of each removed body."""
         self._times: list[float] = []
         self._frames: list[FloatArray] = []
         self._note()
 
     @property
     def issues(self) -> tuple[Issue, ...]:
-        """What PyBullet does not tell about the bodies, or glTF has no words for."""
+        """Issues about what PyBullet does not return, or glTF cannot express."""
         return self._diagnostics.issues
 
     @property
     def frame_count(self) -> int:
-        """Frames so far."""
+        """Number of frames so far."""
         return len(self._times)
 
     @property
@@ -164,7 +162,7 @@ class WorldRecording:
         return self._now
 
     def step(self, count: int = 1) -> None:
-        """Make so many steps of the world, scenes in it included, and look after each.
+        """Step the world, scenes in it included, and record after each step.
 
         Raises:
             EngineError: The client is not connected.
@@ -174,7 +172,7 @@ class WorldRecording:
             self.after_step()
 
     def after_step(self) -> None:
-        """Look at the world after a ``stepSimulation`` of your own.
+        """Record the world after a ``stepSimulation`` of your own.
 
         Raises:
             EngineError: The client is not connected.
@@ -191,15 +189,15 @@ class WorldRecording:
         name: str = "Simulation",
         tolerance: float | None = None,
     ) -> None:
-        """Write the bodies as they were first, with the rollout as an animation.
+        """Write the bodies at the poses of the first frame, with the recording as an animation.
 
         The world may be gone by then.
 
         Args:
             path: Ends in ``.glb`` or ``.gltf``; written whole or not at all.
-            name: Of the animation.
-            tolerance: [m] How far a link may be off in the world where a key was dropped, and what
-                turns with it at a distance of 1 m; ``None``: that of the recording, else 1e-4. The
+            name: Name of the animation.
+            tolerance: Largest error [m] of a link in the world at dropped keys, and of points at a
+                distance of 1 m that rotate with it; ``None``: that of the recording, else 1e-4. The
                 joints of a chain share it.
 
         Raises:
@@ -228,18 +226,18 @@ class WorldRecording:
         frames: int = 6,
         camera: Camera | None = None,
     ) -> None:
-        """Draw the rollout as a film: ``.mp4``, ``.gif``, or as ``.png`` a sheet of some frames.
+        """Draw the recording as a film: ``.mp4``, ``.gif``, or as ``.png`` a sheet of some frames.
 
         Args:
-            path: Says what is written; folders above it are made.
+            path: Its suffix selects the format; folders above it are made.
             size: Width and height of a frame [pixels].
             fps: Frames per second of simulated time.
-            frames: Of a sheet, the first and the last moment among them.
-            camera: It stands still; ``None``: one that sees the whole course.
+            frames: Number of frames on a sheet, the first and the last of the recording among them.
+            camera: Fixed camera; ``None``: one that sees the whole recording.
 
         Raises:
             ImportError: ``.mp4`` without the extra ``media``.
-            ValueError: Another suffix, or numbers of which there is no film.
+            ValueError: Another suffix, or numbers that make no film.
             OSError: The file cannot be written.
         """
         look = film_look(size=size, fps=fps, frames=frames, camera=camera, visuals="auto")
@@ -248,9 +246,9 @@ class WorldRecording:
             write_film(core, path, np.array(self._times), matrices, look)
 
     def export_html(self, path: str | os.PathLike[str]) -> None:
-        """Write a page that plays the rollout in any browser, off the network.
+        """Write a page that plays the recording in any browser, without a network.
 
-        Needs the extra ``web``. While the page is made, a port of this machine alone is open.
+        It needs the extra ``web``. While the page is made, a port of this machine alone is open.
 
         Args:
             path: Ends in ``.html``; folders above it are made.

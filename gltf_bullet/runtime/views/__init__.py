@@ -1,1 +1,1 @@
-"""What users hold of a running scene: nodes, bodies, joints, triggers, pictures, recordings."""
+"""The parts of a scene for users: nodes, bodies, joints, triggers, pictures, exports."""

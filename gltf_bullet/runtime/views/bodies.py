@@ -1,4 +1,4 @@
-"""Bodies as users hold them, by glTF index or name."""
+"""Views of bodies by glTF index or name, for users."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Body:
     def _link(self) -> tuple[int, int]:
         self._core.require_alive()
         link = self._core.world.link_of(self.node)
-        self._core.world.lease.require_body(link[0])
+        self._core.world.ownership.require_body(link[0])
         return link
 
     @property
     def body_id(self) -> int:
-        """The PyBullet body."""
+        """Id of the PyBullet body."""
         return self._link[0]
 
     @property
@@ -48,12 +48,12 @@ class Body:
 
     @property
     def kind(self) -> MotionKind:
-        """Who moves it; an animation may take a dynamic body over while it plays."""
+        """Dynamic, kinematic or static; an animation may drive a dynamic body while it plays."""
         return self._core.world.plan.bodies.bodies[self.node].kind
 
     @property
     def mass(self) -> float:
-        """[kg] in the engine; 0 for kinematic and static bodies."""
+        """Mass in the engine [kg]; 0 for kinematic and static bodies."""
         return self._core.world.plan.bodies.bodies[self.node].mass
 
     @property
@@ -63,17 +63,17 @@ class Body:
 
     @property
     def center_of_mass(self) -> FloatArray:
-        """In the world [m], shape [3]."""
+        """Centre of mass in the world [m], shape [3]."""
         return np.array(link_state(self._core.client_id, *self._link)[0])
 
     @property
     def linear_velocity(self) -> FloatArray:
-        """Of the centre of mass [m/s], shape [3]."""
+        """Velocity of the centre of mass [m/s], shape [3]."""
         return np.array(link_state(self._core.client_id, *self._link)[2])
 
     @property
     def angular_velocity(self) -> FloatArray:
-        """[rad/s], shape [3]."""
+        """Angular velocity [rad/s], shape [3]."""
         return np.array(link_state(self._core.client_id, *self._link)[3])
 
     def apply_impulse(
@@ -81,7 +81,7 @@ class Body:
         linear: Sequence[float] = (0.0, 0.0, 0.0),
         angular: Sequence[float] = (0.0, 0.0, 0.0),
     ) -> None:
-        """rigid_body/applyImpulse: change the velocity at once; nothing on kinematic bodies.
+        """rigid_body/applyImpulse: change the velocity at once; no effect on kinematic bodies.
 
         Args:
             linear: [N s] at the centre of mass, world axes.
@@ -91,11 +91,11 @@ class Body:
             ValueError: Not three finite numbers each.
         """
         impulses = finite_vector("linear", linear), finite_vector("angular", angular)
-        self._core.world.lease.require_body(self.body_id)
+        self._core.world.ownership.require_body(self.body_id)
         self._core.world.motion.apply_impulse(self.node, *impulses)
 
     def apply_point_impulse(self, impulse: Sequence[float], position: Sequence[float]) -> None:
-        """rigid_body/applyPointImpulse: an impulse [N s] at a point of the world [m].
+        """rigid_body/applyPointImpulse: apply an impulse [N s] at a point of the world [m].
 
         Raises:
             ValueError: Not three finite numbers each.
@@ -105,14 +105,14 @@ class Body:
         self.apply_impulse(linear.tolist(), np.cross(arm, linear).tolist())
 
     def apply_force(self, force: Sequence[float], position: Sequence[float] | None = None) -> None:
-        """Push with a force during the coming step, which drives and limits reckon with.
+        """Apply a force during the coming step, which drives and limits take into account.
 
-        A force that is given to PyBullet itself they notice one or two steps later. Nothing on
-        kinematic bodies.
+        They react to a force that is given to PyBullet itself one or two steps later. It has no
+        effect on kinematic bodies.
 
         Args:
             force: [N], world axes.
-            position: Where it acts, in the world [m]; ``None``: at the centre of mass.
+            position: Point of application in the world [m]; ``None``: the centre of mass.
 
         Raises:
             ValueError: Not three finite numbers each.
@@ -122,13 +122,13 @@ class Body:
         if position is not None:
             arm = np.array(finite_vector("position", position)) - self.center_of_mass
             torque = np.cross(arm, linear)
-        self._core.world.lease.require_body(self.body_id)
+        self._core.world.ownership.require_body(self.body_id)
         self._core.world.motion.apply_force(self.node, linear, torque)
 
     def apply_torque(self, torque: Sequence[float]) -> None:
-        """Turn with a torque [N m] during the coming step, world axes; as :meth:`apply_force`."""
+        """Apply a torque [N m] during the coming step, world axes; see :meth:`apply_force`."""
         turn = np.array(finite_vector("torque", torque))
-        self._core.world.lease.require_body(self.body_id)
+        self._core.world.ownership.require_body(self.body_id)
         self._core.world.motion.apply_force(self.node, np.zeros(3), turn)
 
     def __repr__(self) -> str:

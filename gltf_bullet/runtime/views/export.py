@@ -1,6 +1,6 @@
-"""Writing a scene back into its file: the present pose, or a rollout as an animation.
+"""Writing a scene back into its file: the present pose, or a recording as an animation.
 
-Only node transforms, velocities and the new animation are touched; everything else of the file
+Only node transforms, velocities and the new animation are changed; everything else of the file
 (meshes, materials, other animations, names, extras, unknown extensions) is written as it was.
 """
 
@@ -32,7 +32,7 @@ __all__ = ["NodePose", "Track", "add_animation", "node_poses", "write_pose", "wr
 
 
 def write_pose(core: SceneCore, path: str | os.PathLike[str], *, force: bool) -> None:
-    """Write a scene's file with its present pose and velocities; errors as of write_posed."""
+    """Write a scene's file with its present pose and velocities; errors as in write_posed."""
     nodes = core.nodes.written_nodes
     poses = node_poses(core.asset.tree, nodes, core.nodes.local_matrices(nodes))
     node_from_world = _node_from_world(core, poses)
@@ -57,9 +57,9 @@ def _rotated(
 
 
 def _node_from_world(core: SceneCore, poses: Mapping[int, NodePose]) -> FloatArray:
-    """The turn that whoever reads the written file will give back, xyzw, shape [node_count, 4].
+    """Return the rotations of nodes as read from the written file, inverted, xyzw, [node_count, 4].
 
-    Below mirrored nodes it is another one than the body has here: the same matrix is made of other
+    Below mirrored nodes they differ from those of the bodies here: the same matrix is made of other
     local rotations there.
     """
     local = core.asset.tree.rotations_xyzw.copy()
@@ -70,11 +70,11 @@ def _node_from_world(core: SceneCore, poses: Mapping[int, NodePose]) -> FloatArr
 
 
 def node_poses(tree: NodeTree, nodes: IntArray, local_matrices: FloatArray) -> dict[int, NodePose]:
-    """Local transforms as glTF stores them, by node.
+    """Return local transforms as glTF stores them, by node.
 
     Args:
-        tree: The nodes of the file; theirs are the signs of the scales.
-        nodes: Shape [k].
+        tree: The nodes of the file, whose scales determine the signs.
+        nodes: Node indices, shape [k].
         local_matrices: Their parent_from_node, shape [k, 4, 4].
     """
     translations, rotations, scales = decompose_trs(local_matrices, tree.scales[nodes])
@@ -100,7 +100,7 @@ class Track:
     node: int
     path: str
     times: FloatArray
-    """[s], shape [key_count]."""
+    """Times [s], shape [key_count]."""
     values: FloatArray
     """Shape [key_count, width]; of splines three rows per key: in-tangent, value, out-tangent."""
     interpolation: Literal["LINEAR", "STEP", "CUBICSPLINE"] = "LINEAR"
@@ -123,8 +123,8 @@ def write_posed(
         path: Ends in ``.glb`` or ``.gltf``; buffers and images go into the file.
         poses: Local transforms by node.
         velocities: ``linearVelocity`` and ``angularVelocity``, node space, by motion object.
-        tracks: Of the new animation; none: no animation is added.
-        animation_name: Its name.
+        tracks: Tracks of the new animation; without any, no animation is added.
+        animation_name: Name of the new animation.
         force: Write over the file that ``document`` was read from, too.
 
     Raises:
@@ -154,14 +154,14 @@ def write_posed(
 
 
 def _set(owner: dict[str, Any], key: str, value: FloatArray, default: Sequence[float]) -> None:
-    """Set a vector; a default that the file did not spell out stays unsaid."""
+    """Set a vector; a default that the file did not state stays out."""
     if key not in owner and np.array_equal(value, default):
         return
     owner[key] = [float(component) for component in value]
 
 
 def _copy_down(root: dict[str, Any], pointer: JsonPointer) -> dict[str, Any]:
-    """The object at ``pointer``, with fresh containers on the way: the document is shared."""
+    """Copy the containers on the path to ``pointer``, which are shared; return its object."""
     owner: Any = root
     for token in pointer.tokens:
         key: Any = int(token) if isinstance(owner, list) else token

@@ -1,4 +1,4 @@
-"""A rollout as a film, a GIF or a sheet of frames, drawn in a world of its own."""
+"""Drawing of a recording as a film, a GIF or a sheet of frames, in a private world."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class _FilmLook:
     fps: float
     """Frames per second of simulated time."""
     frames: int
-    """Of a sheet."""
+    """Number of frames on a sheet."""
     camera: Camera | None
-    """``None``: one that sees the whole course."""
+    """Fixed camera; ``None``: one that sees the whole recording."""
     visuals: Shown
 
 
@@ -54,7 +54,7 @@ def film_look(
     """Check the settings that users give.
 
     Raises:
-        ValueError: Numbers of which there is no film, or nothing that can be shown.
+        ValueError: Numbers that make no film, or unknown visuals.
     """
     if len(size) != 2 or not all(1 <= pixels <= 8192 for pixels in size):
         raise ValueError(f"size is {size}; must be two numbers in 1 .. 8192")
@@ -68,10 +68,10 @@ def film_look(
 
 
 def film_suffix(path: str | os.PathLike[str]) -> str:
-    """Tell the kind of film from the ending of a path.
+    """Return the suffix of a path, which selects the kind of film.
 
     Raises:
-        ValueError: None that is known.
+        ValueError: The suffix is unknown.
     """
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in SUFFIXES:
@@ -86,14 +86,14 @@ def write_film(
     world_from_nodes: list[FloatArray],
     look: _FilmLook,
 ) -> None:
-    """Write the file; ``path`` says what it is.
+    """Write the file; its suffix selects the format.
 
     Args:
         core: A scene, in any world.
-        path: As of :func:`film_suffix`; folders above it are made.
-        times: Of the frames [s], ascending.
-        world_from_nodes: Per frame, of all nodes, shape [node_count, 4, 4].
-        look: How.
+        path: As for :func:`film_suffix`; folders above it are made.
+        times: Times of the frames [s], ascending.
+        world_from_nodes: Matrices of all nodes per frame, shape [node_count, 4, 4].
+        look: The settings.
 
     Raises:
         ImportError: ``.mp4`` without the extra ``media``.
@@ -134,7 +134,7 @@ def write_film(
 def _drawn(
     core: SceneCore, frames: list[FloatArray], look: _FilmLook, stack: ExitStack
 ) -> Iterator[PixelArray]:
-    """The frames as pictures, one after the other."""
+    """Yield the frames as pictures."""
     meshes, veils = shown_meshes(core, look.visuals), trigger_meshes(core)
     shown = [frames[0]]
     kept = cache_folder(core.options.cache_folder)

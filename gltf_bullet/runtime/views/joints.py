@@ -1,4 +1,4 @@
-"""Joints as users hold them: degrees of freedom, drives and limits, by glTF node."""
+"""Views of joints by glTF node, for users: degrees of freedom, drives and limits."""
 
 from __future__ import annotations
 
@@ -51,24 +51,24 @@ class DegreeOfFreedom:
 
     @property
     def state(self) -> DofState:
-        """Position, velocity, applied force and hard limits now, read in one go."""
+        """Present position, velocity, applied force and hard limits, in one read."""
         self._core.require_alive()
-        self._core.world.lease.require_body(self._handle.body_id)
+        self._core.world.ownership.require_body(self._handle.body_id)
         return self._core.joint_controls.dof_state(self._handle)
 
     @property
     def position(self) -> float | tuple[float, ...]:
-        """[m] or [rad]; of a ball the rotation vector."""
+        """Position [m] or [rad]; of a ball the rotation vector [rad]."""
         return _single(self.state.position)
 
     @property
     def velocity(self) -> float | tuple[float, ...]:
-        """[m/s] or [rad/s]."""
+        """Velocity [m/s] or [rad/s]."""
         return _single(self.state.velocity)
 
     @property
     def applied_force(self) -> float | tuple[float, ...]:
-        """[N] or [N m] that drives and limits put on it in the last step."""
+        """Force [N] or torque [N m] of drives and limits in the last step."""
         return _single(self.state.applied_force)
 
     def __repr__(self) -> str:
@@ -95,38 +95,38 @@ class JointView:
 
     @property
     def model(self) -> Joint:
-        """The joint as it is now: of the file, with changes by pointer and drive targets."""
+        """The present joint: that of the file, with changes by pointer and drive targets."""
         self._core.require_alive()
         return self._core.model_now().joints[self.node]
 
     @property
     def degrees_of_freedom(self) -> tuple[DegreeOfFreedom, ...]:
-        """The axes along the chain; none for a weld and where limits alone connect the bodies."""
+        """The axes along the chain; none for welds, and if only limits connect the bodies."""
         self._core.require_alive()
         handles = self._core.joint_controls.dofs(self.node)
         return tuple(DegreeOfFreedom(self._core, handle) for handle in handles)
 
     @property
     def limits(self) -> tuple[JointLimit, ...]:
-        """The limits as they are now."""
+        """The present limits."""
         return self.model.description.limits
 
     @property
     def drives(self) -> tuple[JointDrive, ...]:
-        """The drives as they are now: targets and gains that act."""
+        """The present drives, with the targets and gains that act."""
         return self.model.description.drives
 
     @property
     def is_taken_over(self) -> bool:
-        """Whether a motor set with PyBullet's own calls acts in place of the file's drives.
+        """True if a motor set with PyBullet's own calls acts in place of the file's drives.
 
-        Known after the step in which the motor first exerts something.
+        It is known after the step in which the motor first exerts a force.
         """
         self._core.require_alive()
         return self._core.joint_controls.is_taken_over(self.node)
 
     def resume_drives(self) -> None:
-        """Switch PyBullet's motors on this joint's axes off; the drives of the file act again."""
+        """Switch PyBullet's motors on this joint's axes off; the file's drives act again."""
         self._core.require_alive()
         self._core.joint_controls.resume_drives(self.node)
 
@@ -143,7 +143,7 @@ def _single(values: tuple[float, ...]) -> float | tuple[float, ...]:
 Targets: TypeAlias = "Sequence[float] | FloatArray | Mapping[int | str, float]"
 
 _MOST_NAMES = 12
-"""That a message lists."""
+"""Largest number of names in a message."""
 
 
 def set_drive_targets(
@@ -152,7 +152,7 @@ def set_drive_targets(
     positions: Targets | None,
     velocities: Targets | None,
 ) -> None:
-    """Set them; arguments and errors as of ``Scene.set_drive_targets``."""
+    """Set the targets; arguments and errors as for ``Scene.set_drive_targets``."""
     controls = core.joint_controls
     now: tuple[FloatArray, FloatArray] | None = None
     given: list[FloatArray | None] = []

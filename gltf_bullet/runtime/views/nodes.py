@@ -1,4 +1,4 @@
-"""Nodes of a scene as users hold them, and the mapping from nodes to what they carry."""
+"""Views of nodes for users, and mappings of values by node."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["ByNode", "NodeView", "Nodes"]
 V = TypeVar("V")
 
 MOST_LISTED = 12
-"""Nodes that a message lists: about as many as one reads."""
+"""Largest number of nodes in a message."""
 
 
 class ByNode(Mapping[int, V]):
     """Values by glTF node index, in file order; a node's name works as a key as well."""
 
     def __init__(self, what: str, values: Mapping[int, V], names: Sequence[str]) -> None:
-        """Hold the values.
+        """Store the values.
 
         Args:
             what: The plural noun for messages, e.g. ``"bodies"``.
-            values: By node index.
-            names: Of all nodes of the file.
+            values: Values by node index.
+            names: Names of all nodes of the file.
         """
         self._what = what
         self._values = dict(values)
@@ -46,7 +46,7 @@ class ByNode(Mapping[int, V]):
             ) from None
 
     def __contains__(self, key: object) -> bool:
-        """Whether ``self[key]`` gives a value: a name that several nodes bear does not."""
+        """Return True if ``self[key]`` gives a value: a name of several nodes does not."""
         if isinstance(key, str):
             return len(self._nodes_named(key)) == 1
         return key in self._values
@@ -59,7 +59,7 @@ class ByNode(Mapping[int, V]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the nodes in the order of the keys, empty where they have none."""
+        """Names of the nodes in the order of the keys, empty if they have none."""
         return tuple([self._names[node] for node in self._values])
 
     def __repr__(self) -> str:
@@ -82,14 +82,14 @@ class ByNode(Mapping[int, V]):
         )
 
     def _listed(self) -> str:
-        """Names and indices, as many as fit into a message."""
+        """Return names and indices, as many as fit into a message."""
         shown = [f"{node} {self._names[node]!r}" for node in [*self._values][:MOST_LISTED]]
         more = len(self._values) - len(shown)
         return ", ".join(shown) + (f" and {more} more" if more > 0 else "") or "none"
 
 
 class NodeView:
-    """One glTF node of a scene, as it stands now. Local values are relative to the parent node."""
+    """One glTF node of a scene, at present. Local values are relative to the parent node."""
 
     __slots__ = ("_core", "index")
 
@@ -100,7 +100,7 @@ class NodeView:
 
     @property
     def name(self) -> str:
-        """As authored; empty where the file gives none."""
+        """The authored name; empty if the file gives none."""
         return self._core.asset.tree.names[self.index]
 
     @property
@@ -122,7 +122,7 @@ class NodeView:
 
     @property
     def local_matrix(self) -> FloatArray:
-        """parent_from_node, shape [4, 4]; follows physics also below moving parents."""
+        """parent_from_node, shape [4, 4]; up to date with physics also below moving parents."""
         self._core.require_alive()
         self._core.followers.look(self.index)
         return self._core.nodes.local_matrix(self.index)
@@ -178,7 +178,7 @@ class Nodes(Sequence[NodeView]):
         return len(self._core.asset.tree)
 
     def index_of(self, key: int | str) -> int:
-        """The index of a node that is given by index (any integer type) or by name.
+        """Return the index of a node that is given by index (any integer type) or by name.
 
         Raises:
             KeyError: No node, or more than one, has that name.

@@ -1,4 +1,4 @@
-"""What notebooks show of our objects: tables, pictures, players. Never raises."""
+"""Notebook views of our objects: tables, pictures, players. They never raise."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 __all__ = ["framed_page", "issue_table", "scene_page"]
 
 PLAYER_HEIGHT = 420
-"""[pixels]"""
+"""Height of a player [pixels]."""
 PICTURE = (480, 300)
-"""[pixels] Width and height."""
+"""Width and height of a picture [pixels]."""
 MOST_ROWS = 20
-"""Bodies in a table."""
+"""Largest number of bodies in a table."""
 
 
 def _picture_tag(pixels: PixelArray) -> str:
-    """An element that holds its picture."""
+    """Return an ``img`` element that contains its picture."""
     return f'<img src="data:image/png;base64,{base64.b64encode(png_of(pixels)).decode()}">'
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table; every cell is text."""
+    """Return a table; every cell is escaped text."""
     head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>"
@@ -42,7 +42,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def issue_table(issues: Iterable[Issue]) -> str:
-    """Issues, errors first."""
+    """Return a table of issues, errors first."""
     rows = [
         (issue.meaning, issue.code, issue.where, issue.message)
         for issue in sorted(issues, key=lambda issue: issue.severity)
@@ -53,7 +53,7 @@ def issue_table(issues: Iterable[Issue]) -> str:
 
 
 def framed_page(page: str) -> str:
-    """A whole page as a part of another one."""
+    """Return a whole page as a frame of another one."""
     return (
         f'<iframe srcdoc="{html.escape(page, quote=True)}" width="100%" '
         f'height="{PLAYER_HEIGHT}" style="border:1px solid #ddd"></iframe>'
@@ -61,12 +61,12 @@ def framed_page(page: str) -> str:
 
 
 def scene_page(core: SceneCore, pictures: Pictures, bodies: Mapping[int, Body]) -> str:
-    """A picture where bodies show anything, and what the scene consists of.
+    """Return a picture if bodies show anything, and tables of the scene's contents.
 
     Args:
         core: The scene.
-        pictures: Of it.
-        bodies: Of it.
+        pictures: Pictures of the scene.
+        bodies: Bodies of the scene.
     """
     head = f"<b>{html.escape(core.asset.path)}</b>"
     try:

@@ -1,4 +1,4 @@
-"""Pictures of a scene: through a camera of the file or of the caller, with glTF nodes in them."""
+"""Pictures of a scene through a camera of the file or of the caller, with glTF nodes per pixel."""
 
 from __future__ import annotations
 
@@ -36,22 +36,23 @@ from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_quat
 __all__ = ["DEFAULT_SIZE", "CameraView", "Picture", "Pictures"]
 
 DEFAULT_SIZE = (800, 600)
-"""[pixels] Width and height."""
+"""Width and height [pixels]."""
 NOTHING, OTHERS = -1, -2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Picture:
-    """What a camera saw; the first row is the upper edge."""
+    """A picture; the first row is the upper edge."""
 
     rgb: PixelArray
-    """Shape [height, width, 3]."""
+    """Colours, shape [height, width, 3]."""
     depth: npt.NDArray[np.float32]
-    """Distance along the direction of view [m], infinite where nothing is; shape [height, width].
+    """Distance along the direction of view [m], infinite in the background; shape [height, width].
     """
     segmentation: npt.NDArray[np.int32]
-    """glTF node that is seen, -1 where nothing is and -2 for bodies of others; shape [height,
-    width]. What is seen through hides what is behind it, also in ``depth``."""
+    """glTF node per pixel, -1 in the background and -2 for bodies of others; shape [height, width].
+    A transparent surface hides what is behind it, also in ``depth``.
+    """
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the colours as a file; folders above it are made.
@@ -74,12 +75,12 @@ class Picture:
             Image.fromarray(self.rgb).save(aside, format=known[target.suffix.lower()])
 
     def _repr_png_(self) -> bytes:
-        """In notebooks: the colours."""
+        """Return the colours for notebooks."""
         return png_of(self.rgb)
 
 
 class CameraView:
-    """A camera of the file, as its node stands now."""
+    """A camera of the file, at the present pose of its node."""
 
     __slots__ = ("_core", "lens", "name", "node")
 
@@ -88,12 +89,12 @@ class CameraView:
         self.node = node
         """The glTF node that carries it."""
         self.name = name
-        """Of the camera itself; the node has its own."""
+        """Name of the camera; the node has its own."""
         self.lens = lens
 
     @property
     def world_from_camera(self) -> FloatArray:
-        """Rigid; it looks along -Z, +Y is up in the picture; shape [4, 4]."""
+        """Rigid pose, shape [4, 4]; the camera looks along -Z, +Y is up in the picture."""
         self._core.require_alive()
         position, rotation, _ = decompose_trs(self._core.nodes.world_from_node[self.node])
         matrix = np.eye(4)
@@ -103,7 +104,7 @@ class CameraView:
 
     @property
     def camera(self) -> Camera:
-        """As it stands now, to be changed or kept."""
+        """The camera at its present pose, as a value."""
         return Camera(world_from_camera=self.world_from_camera, lens=self.lens)
 
     def __repr__(self) -> str:
@@ -111,13 +112,13 @@ class CameraView:
 
 
 def _cameras_of(core: SceneCore) -> ByNode[CameraView]:
-    """The usable cameras of a scene, by node."""
+    """Return the usable cameras of a scene, by node."""
     document, tree = core.asset.document, core.asset.tree
     found: dict[int, CameraView] = {}
     for node, index in enumerate(tree.camera_of):
         if index is None:
             continue
-        # What is wrong with a camera was reported when the file was read.
+        # Problems of a camera were reported when the file was read.
         camera = read_camera(document, index, Diagnostics())
         if camera is not None:
             found[node] = CameraView(core, node, camera.name, camera.lens)
@@ -143,15 +144,15 @@ class Pictures:
         shadows: bool = False,
         triggers: bool = False,
     ) -> Picture:
-        """A picture; arguments and errors as of ``Scene.render``.
+        """Take a picture; arguments and errors as for ``Scene.render``.
 
         Args:
-            camera: As of ``Scene.render``.
-            size: As of ``Scene.render``.
-            renderer: As of ``Scene.render``.
+            camera: As for ``Scene.render``.
+            size: As for ``Scene.render``.
+            renderer: As for ``Scene.render``.
             with_nodes: ``False`` leaves ``segmentation`` empty, which is cheaper.
-            shadows: As of ``Scene.render``.
-            triggers: As of ``Scene.render``.
+            shadows: As for ``Scene.render``.
+            triggers: As for ``Scene.render``.
         """
         self._core.require_alive()
         if size is not None and not all(1 <= pixels <= 16384 for pixels in size):
@@ -174,10 +175,10 @@ class Pictures:
         shadows: bool = False,
         triggers: bool = False,
     ) -> PixelArray:
-        """Only the colours of :meth:`take`, shape [height, width, 3].
+        """Return only the colours of :meth:`take`, shape [height, width, 3].
 
-        For films, whose camera shall stand still, give the ``box`` to frame: lowest and highest
-        corner in the world, as :meth:`framed_box` tells them for one moment.
+        For films with a fixed camera, give the ``box`` to frame: lowest and highest corner in the
+        world, as :meth:`framed_box` returns them for one time.
         """
         if camera is None and box is not None:
             width, height = size or DEFAULT_SIZE
@@ -187,16 +188,16 @@ class Pictures:
         ).rgb
 
     def framed_box(self) -> tuple[FloatArray, FloatArray]:
-        """Lowest and highest corner of what a picture without a camera would frame now [m]."""
+        """Return the box that a picture without a camera would frame now: two corners [m]."""
         return framed_box(*self.boxes())
 
     def boxes(self) -> tuple[FloatArray, FloatArray]:
-        """What moves and what rests: lowest and highest corners [m], shape [n, 2, 3] each."""
+        """Return corners of the boxes that move, and that rest [m], shape [n, 2, 3] each."""
         self._core.require_alive()
         return self._current_painter().boxes()
 
     def require_camera(self, key: int | str) -> CameraView:
-        """A camera of the file by node index, node name or its own name.
+        """Return a camera of the file by node index, node name or its own name.
 
         Raises:
             KeyError: There is none, or several of that name.
@@ -213,7 +214,7 @@ class Pictures:
         raise UnknownNameError(f"{key!r} names {len(found)} cameras; there are {names}{near}")
 
     def close(self) -> None:
-        """Free what drawing needed; the next picture makes it anew."""
+        """Free the resources for drawing; the next picture makes them anew."""
         if self._painter is not None:
             self._painter.close()
         self._painter = None
@@ -248,7 +249,7 @@ class _Painter:
         self._picking = NodePicking([shown.visual for shown in self._several])
 
     def close(self) -> None:
-        """Free what drawing needed."""
+        """Free the resources for drawing."""
         self._picking.close()
         for hidden in (self._stand_ins, self._triggers):
             if hidden is not None:
@@ -264,7 +265,7 @@ class _Painter:
         shadows: bool,
         triggers: bool,
     ) -> Picture:
-        """A picture; see ``Scene.render``."""
+        """Take a picture; see ``Scene.render``."""
         core = self._core
         if renderer == "hardware" and core.options.visuals == "mesh" and not self._shown:
             warnings.warn(
@@ -306,7 +307,7 @@ class _Painter:
         return Picture(rgb=raw.rgb, depth=raw.depth, segmentation=nodes)
 
     def boxes(self) -> tuple[FloatArray, FloatArray]:
-        """What moves and what rests: lowest and highest corners [m], shape [n, 2, 3] each."""
+        """Return corners of the boxes that move, and that rest [m], shape [n, 2, 3] each."""
         core = self._core
         moving_ids = core.world.moving_ids
         moving: list[FloatArray] = []
@@ -328,7 +329,7 @@ class _Painter:
     def _nodes(
         self, raw: RawPicture, camera: Camera, width: int, height: int, reach: float
     ) -> npt.NDArray[np.int32]:
-        # Few links are seen, however many there are.
+        # Few links are visible, however many there are.
         keys = np.where(raw.bodies < 0, -1, (raw.links + 1) << 32 | raw.bodies)
         seen, numbers = np.unique(keys, return_inverse=True)
         numbers = numbers.reshape(keys.shape)
@@ -355,7 +356,7 @@ class _Painter:
                 world_from_visuals=self._core.nodes.shown_matrices(self._several),
             )
             for shown in self._several:
-                # Where two bodies touch, the private world may see the other one: keep ours.
+                # Where two bodies touch, the private world may show the other one: keep ours.
                 here = (raw.bodies == shown.body_id) & (raw.links == shown.link)
                 here &= np.isin(found, shown.visual.nodes)
                 result[here] = found[here]
@@ -363,7 +364,7 @@ class _Painter:
 
 
 def _endless_planes(core: SceneCore) -> dict[tuple[int, int], FloatArray]:
-    """world_from_plane, normal y, of planes without an end by body id and link."""
+    """Return world_from_plane, normal y, of infinite planes by body id and link."""
     frames = core.nodes.frames_now()
     link_of_node = {node: link for link, node in core.world.collider_node_of_link.items()}
     return {
@@ -382,7 +383,7 @@ def _size_for(camera: Camera | None) -> tuple[int, int]:
 
 
 def _reach(boxes: FloatArray, camera: Camera) -> float:
-    """Distance to the farthest corner, for lenses without an end."""
+    """Return the distance to the farthest corner [m], for lenses without a far plane."""
     if not len(boxes):
         return 100.0
     eye = camera.world_from_camera[:3, 3]

@@ -1,7 +1,7 @@
 """``scene.get`` and ``scene.set``: the specs' object-model pointers on a running scene.
 
-What the engine can take in place is changed in place (velocities, masses, materials, drives,
-limits, poses); anything else rebuilds the scene's bodies from where they stand and move.
+Velocities, masses, materials, drives, limits and poses are changed in place if the engine can;
+anything else rebuilds the scene's bodies with their present poses and velocities.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = ["edited_at", "get_value", "is_set_in_place", "set_value"]
 
 _NODE_FIELDS = {"translation": 3, "rotation": 4, "scale": 3}
 _INDEX = re.compile("0|[1-9][0-9]{0,8}")
-"""RFC 6901: digits of ASCII, without leading zeros."""
+"""Index token of RFC 6901: ASCII digits, without leading zeros."""
 _LENGTH = ".length"
 _LISTS_OF_ROOT = re.compile(
     "/(accessors|animations|buffers|bufferViews|cameras|images|materials|meshes|nodes|samplers"
@@ -55,16 +55,16 @@ _LISTS_OF_ITEMS = re.compile(
     "|/skins/[0-9]+/joints|/animations/[0-9]+/(channels|samplers)"
     "|/extensions/[A-Z]+_physics_(rigid_bodies|joint)/physicsJoints/[0-9]+/(limits|drives)"
 )
-"""The same for lists of what the file has."""
+"""Lists whose ``.length`` is 0 if the object that would have them has none."""
 _MOST_NEAR = 2000
-"""Pointers that are compared for a message; each takes some microseconds."""
+"""Largest number of pointers that are compared for a message; each takes some microseconds."""
 _GRAVITY = (WorldGravity, GravityVolume)
 _IN_PLACE = (PhysicsMaterial, JointLimit, *_GRAVITY)
 _VELOCITIES = ("linear_velocity", "angular_velocity")
 
 
 def get_value(core: SceneCore, pointer: str) -> Any:
-    """The present value of a pointer; vectors as arrays.
+    """Return the present value of a pointer; vectors as arrays.
 
     Raises:
         KeyError: Nothing of the asset model is there.
@@ -77,7 +77,7 @@ def get_value(core: SceneCore, pointer: str) -> Any:
         return _get_node(core, *node)
     target = find_target(core.model_now(), pointer)
     if target is None:
-        # Of nodes that are in no scene, or in another one than is loaded: as the file has it.
+        # Nodes in no scene, or in another one than the loaded one, have the file's values.
         elsewhere = find_target(core.asset.physics, pointer)
         if elsewhere is None or (value := elsewhere.value) is None:
             return _from_document(core, pointer)
@@ -91,7 +91,7 @@ def get_value(core: SceneCore, pointer: str) -> Any:
 
 
 def _mesh_weights(core: SceneCore, shape: MeshShape) -> tuple[float, ...]:
-    """Weights of a mesh shape: its own, the mesh's, or 0 for each morph target."""
+    """Return the weights of a mesh shape: its own, the mesh's, or 0 for each morph target."""
     (part,) = shape.parts
     mesh = read_mesh(core.asset.document, part.mesh, Diagnostics())
     if mesh is None:
@@ -103,7 +103,7 @@ def _mesh_weights(core: SceneCore, shape: MeshShape) -> tuple[float, ...]:
 
 
 def set_value(core: SceneCore, pointer: str, value: Any) -> None:
-    """Change a mutable pointer; the engine follows at once.
+    """Change a mutable pointer; it acts in the engine at once.
 
     Raises:
         KeyError: Nothing of the asset model is there, or it is read-only.
@@ -133,7 +133,7 @@ def set_value(core: SceneCore, pointer: str, value: Any) -> None:
         count = len(_mesh_weights(core, target.item))
         if len(value) != count:
             raise ValueError(f"{pointer}: {reprlib.repr(value)} must have {count} numbers")
-    if not target.is_used:  # remembered: nothing is made of it
+    if not target.is_used:  # stored only: no body depends on it
         core.model.edit(physics)
         return
     if physics == core.model.now and not isinstance(target.item, Motion):
@@ -157,7 +157,7 @@ def _set_drive(core: SceneCore, target: PointerTarget, pointer: str, value: Any)
         for index, drive in enumerate(joint.description.drives):
             if drive.pointer == target.item.pointer and node in core.joint_controls:
                 acts |= core.joint_controls.set_drive(node, index, drive)
-    if not acts:  # on a locked axis: remembered, in case that a limit opens
+    if not acts:  # on a locked axis: stored, in case that a limit opens
         core.model.edit(edited_at(core.model.now, target, pointer, value))
 
 
@@ -185,7 +185,7 @@ def _node_field(core: SceneCore, pointer: str) -> tuple[int, str] | None:
 
 
 def _weights_of(core: SceneCore, node: int) -> FloatArray:
-    """Morph weights of a node now, shape [target_count]."""
+    """Return the present morph weights of a node, shape [target_count]."""
     animated = core.followers.animator.weights.get(node)
     authored = core.asset.tree.weights_of[node]
     if animated is not None:
@@ -217,17 +217,17 @@ def _set_node(core: SceneCore, node: int, field: str, value: Any) -> None:
         rotation = numbers / length
     else:
         scale = numbers
-    core.followers.tell(Jump.BEGINS)
+    core.followers.notify(Jump.BEGINS)
     core.place_node(node, matrices_from_trs(translation, rotation, scale))
-    core.followers.tell(Jump.ENDS)
+    core.followers.notify(Jump.ENDS)
 
 
 def _node_numbers(value: Any, field: str, pointer: str) -> FloatArray:
-    """A list of numbers that a node can carry.
+    """Return a list of numbers for a node.
 
     Raises:
         TypeError: No list of numbers.
-        ValueError: One of them is not finite, or beyond what is carried.
+        ValueError: One of them is not finite, or beyond the limit.
     """
     items = np.asarray(value).ravel().tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(items, (list, tuple)) or not all(
@@ -252,10 +252,10 @@ def _get_motion(core: SceneCore, target: PointerTarget) -> Any:
         return np.array(linear if target.field == "linear_velocity" else angular)
     value = target.value
     if motion.inertia_diagonal is None and value == (0.0, 0.0, 0.0, 1.0):
-        # The axes of the derived moments; identity where the file states none.
+        # The principal axes of the derived inertia; identity if the file states none.
         value = plan.body_from_inertial.rotation_xyzw
     if value is None:
-        # Left to the engine: what was derived from the shapes.
+        # Left to the engine: values derived from the shapes.
         if target.field == "center_of_mass":
             return _center_in_node(core, node)
         value = {"mass": plan.mass, "inertia_diagonal": plan.inertia_diagonal}[target.field]
@@ -263,13 +263,13 @@ def _get_motion(core: SceneCore, target: PointerTarget) -> Any:
 
 
 def _center_in_node(core: SceneCore, node: int) -> FloatArray:
-    """The centre of mass of a body in its node's space [m], as files state it, shape [3]."""
+    """Return a body's centre of mass in its node's space [m], as in files, shape [3]."""
     plan = core.world.plan.bodies.bodies[node]
     node_from_world = core.world.motion.rotation_of(node).T
-    if not np.isfinite(node_from_world).all():  # somebody has put the body nowhere
+    if not np.isfinite(node_from_world).all():  # the body's pose is not finite
         return np.full(3, np.nan)
     linear_map = node_from_world @ core.followers.matrix_of(node)[:3, :3]
-    # Least squares: a node that is flattened to nothing along an axis keeps 0 there.
+    # Least squares: 0 along an axis along which the node is scaled to zero.
     center = np.linalg.lstsq(linear_map, np.array(plan.body_from_inertial.translation), None)[0]
     found: FloatArray = center
     return found
@@ -278,7 +278,7 @@ def _center_in_node(core: SceneCore, node: int) -> FloatArray:
 def edited_at(
     physics: PhysicsScene, target: PointerTarget, pointer: str, value: Any
 ) -> PhysicsScene:
-    """The model with another value at a pointer.
+    """Return the model with another value at a pointer.
 
     Raises:
         TypeError: The value is of another type.
@@ -291,7 +291,7 @@ def edited_at(
 
 
 def is_set_in_place(target: PointerTarget) -> bool:
-    """Whether the engine mostly takes a change without new bodies."""
+    """Return True if a change mostly needs no new bodies."""
     item = target.item
     if isinstance(item, Motion):
         return item.kind is MotionKind.DYNAMIC and target.field in _VELOCITIES
@@ -299,7 +299,7 @@ def is_set_in_place(target: PointerTarget) -> bool:
 
 
 def _changed_in_place(core: SceneCore, new: PointerTarget, physics: PhysicsScene) -> bool:
-    """Tell the engine without a rebuild where it can be told; whether it could."""
+    """Change the engine without a rebuild if possible; return True if it was."""
     item = new.item
     if isinstance(item, Motion):
         return _changed_motion(core, item, new.field, physics)
@@ -325,7 +325,7 @@ def _changed_in_place(core: SceneCore, new: PointerTarget, physics: PhysicsScene
         core.world.plan = replace(plan, gravity=gravity)
         core.world.gravity.change(core.world.plan)
         return True
-    # Whether jointed bodies meet is planned, also for a joint that holds nothing.
+    # Joints, even without effect, decide which bodies collide, which is planned.
     return False
 
 
@@ -345,7 +345,7 @@ def _changed_motion(core: SceneCore, motion: Motion, field: str, physics: Physic
 
 
 def _from_document(core: SceneCore, pointer: str) -> Any:
-    """A value that physics does not use, as the file has it."""
+    """Return a value of the file that physics does not use."""
     owner: Any = core.asset.document.json
     if not pointer.startswith("/"):
         raise UnknownNameError(f"{pointer!r} is no JSON pointer; must start with /")
@@ -363,10 +363,10 @@ def _from_document(core: SceneCore, pointer: str) -> Any:
 
 
 def _near(core: SceneCore, pointer: str) -> str:
-    """The end of a message: pointers that somebody may have meant.
+    """Return the end of a message with pointers that the user may have meant.
 
-    One of the same object that ends alike, then one of another, is nearer than any that looks
-    alike: ``/nodes/1/mass``.
+    Pointers of the same object with the same last token come first, then those of other objects,
+    then similar ones: ``/nodes/1/mass``.
     """
     known = pointers_of(core.model_now())
     tokens = pointer.split("/")
@@ -379,7 +379,7 @@ def _near(core: SceneCore, pointer: str) -> str:
 
 
 def _length(core: SceneCore, pointer: str) -> int:
-    """The size of a list; 0 of one that the object model knows and the file does without."""
+    """Return the size of a list; 0 for one that the object model has and the file lacks."""
     listed = pointer.removesuffix(_LENGTH)
     if _LISTS_OF_ROOT.fullmatch(listed):
         owner: Any = core.asset.document.json

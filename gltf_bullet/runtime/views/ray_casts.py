@@ -1,4 +1,4 @@
-"""Ray casts that obey the file's collision filters (rigid_body/rayCast)."""
+"""Ray casts with the file's collision filters (rigid_body/rayCast)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def cast_filtered_rays(
     ends: Sequence[Sequence[float]],
     collision_filter: int = -1,
 ) -> list[RayHit | None]:
-    """The nearest admitted collider of the scene on each segment.
+    """Return the nearest admitted collider of the scene on each segment.
 
     Args:
         core: The scene.
-        starts: World [m], shape [ray_count, 3].
-        ends: World [m], shape [ray_count, 3].
+        starts: Start points in the world [m], shape [ray_count, 3].
+        ends: End points in the world [m], shape [ray_count, 3].
         collision_filter: Index into the file's ``collisionFilters``; -1: none.
 
     Raises:

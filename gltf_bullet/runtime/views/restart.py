@@ -1,4 +1,4 @@
-"""Back to a start with some values changed, as every episode of an environment begins."""
+"""Return to a start state with some values changed, as at the start of each episode."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def restart(core: SceneCore, state: SceneState, values: Mapping[str, Any]) -> No
     for pointer, value in values.items():
         target = find_target(wanted, pointer)
         if target is None:
-            later[pointer] = value  # a node's place, or nothing at all: set() knows
+            later[pointer] = value  # a node's transform, or unknown: set() handles both
             continue
         wanted = edited_at(wanted, target, pointer, value)
         if is_set_in_place(target):
             later[pointer] = value
             now = _with_value(now, pointer, value)
-    # What differs now is what bodies are made of: they are made once for all values together, or
-    # weighed anew where it is no more than their masses.
+    # The remaining differences need other bodies: these are made once for all values together, or
+    # get other masses if that is all.
     if wanted is not now and differ_in_masses(now, wanted):
         wanted = with_masses_of(core.model.now, wanted)
     if _can_take_over(core, state, wanted):
@@ -44,7 +44,7 @@ def restart(core: SceneCore, state: SceneState, values: Mapping[str, Any]) -> No
 
 
 def _can_take_over(core: SceneCore, state: SceneState, wanted: PhysicsScene) -> bool:
-    """Whether bodies of ``wanted`` stand in the engine as those did that the state was taken of."""
+    """Return True if bodies of ``wanted`` have the layout of those that the state is of."""
     if wanted is state.physics or not _may_stand_otherwise(core, state.physics, wanted):
         return True
     if wanted != core.model.now and not core.change_masses(wanted):
@@ -53,7 +53,7 @@ def _can_take_over(core: SceneCore, state: SceneState, wanted: PhysicsScene) -> 
 
 
 def _may_stand_otherwise(core: SceneCore, before: PhysicsScene, after: PhysicsScene) -> bool:
-    """Whether other inertial frames, or rows of joints, may come of the differences."""
+    """Return True if the differences may change inertial frames, or rows of joints."""
     anchored = fixed_root_nodes(core.world.plan)
     for node, motion in before.motions.items():
         other = after.motions[node]

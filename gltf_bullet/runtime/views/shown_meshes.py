@@ -1,6 +1,6 @@
-"""What there is to see of a scene, for renderers other than PyBullet's: meshes and who moves them.
+"""Meshes of a scene and the nodes that move them, for renderers other than PyBullet's.
 
-Independent of what the scene shows in PyBullet: training scenes show nothing there.
+They are independent of the scene's visuals in PyBullet: training scenes have none there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 Shown = Literal["auto", "mesh", "collider"]
-"""``auto``: the file's meshes, and colliders of bodies that move and have none."""
+"""``auto``: the file's meshes, and colliders of moving bodies without any."""
 
 
 TRIGGER_ALPHA = 0.3
@@ -43,23 +43,23 @@ TRIGGER_COLOR = (0.8, 0.1, 0.8, TRIGGER_ALPHA)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ShownMesh:
-    """A mesh that moves with a node, or stands still."""
+    """A mesh that moves with a node, or is fixed."""
 
     label: str
-    """Unique in its scene; the node's name where that is."""
+    """Name that is unique in its scene; the node's name if that is."""
     node: int
     """The first glTF node in it."""
     owner: int | None
-    """The node whose rigid frame carries it; ``None``: it stands still."""
+    """The node whose rigid frame carries it; ``None``: it is fixed."""
     mesh: VisualMesh
     world_from_mesh: FloatArray
-    """Where it stands without an owner, shape [4, 4]."""
+    """Pose without an owner, shape [4, 4]."""
     is_endless: bool = False
-    """Whether it stands for a plane without an end."""
+    """True if it represents an infinite plane."""
 
 
 def shown_meshes(core: SceneCore, shown: Shown = "auto") -> tuple[ShownMesh, ...]:
-    """Every mesh of a scene as it is planned now."""
+    """Return every mesh of a scene in its present plan."""
     if shown == "auto":
         best = core.asset.automatic_visuals
         found = _colliders(core) if best == "collider" else _render_meshes(core)
@@ -102,7 +102,7 @@ def _render_meshes(core: SceneCore) -> _Found:
         core.world.plan.motion_node_of,
         core.placement.scene_index,
         core.options,
-        Diagnostics(),  # what is wrong with meshes is for those to say who load them
+        Diagnostics(),  # issues about meshes are reported when they are loaded
         core.asset.animations,
     )
     found: _Found = [
@@ -127,7 +127,7 @@ def _colliders(core: SceneCore) -> _Found:
 
 
 def _bodies(core: SceneCore) -> _Found:
-    """The colliders of bodies that move."""
+    """Return the colliders of moving bodies."""
     found: _Found = []
     for body in core.world.plan.bodies.bodies.values():
         shapes: list[PlacedShape] = [shape for group in body.groups for shape in group.shapes]
@@ -138,7 +138,7 @@ def _bodies(core: SceneCore) -> _Found:
 
 
 def stand_ins(core: SceneCore) -> StandIns | None:
-    """Colliders for pictures of a scene whose bodies show meshes, of those that have none."""
+    """Return colliders for pictures of bodies without a mesh, in a scene that shows meshes."""
     best = core.asset.automatic_visuals
     if core.options.visuals != "mesh" or best == "mesh":
         return None
@@ -166,7 +166,7 @@ def stand_ins(core: SceneCore) -> StandIns | None:
 
 
 def trigger_meshes(core: SceneCore) -> tuple[ShownMesh, ...]:
-    """The volumes of triggers, to be seen through."""
+    """Return the volumes of triggers, transparent."""
     return tuple(
         ShownMesh(
             label=f"trigger {number} {core.asset.tree.names[volume.trigger]}".replace("/", "_"),
@@ -180,7 +180,7 @@ def trigger_meshes(core: SceneCore) -> tuple[ShownMesh, ...]:
 
 
 def trigger_stand_ins(core: SceneCore) -> StandIns | None:
-    """The same for pictures; ``None`` where there are none."""
+    """Return the volumes of triggers for pictures; ``None`` without any."""
     meshes = trigger_meshes(core)
     owners = [mesh.owner for mesh in meshes]
     shapes = [StandIn(mesh=mesh.mesh, link=(-1, -1)) for mesh in meshes]
@@ -191,7 +191,7 @@ def trigger_stand_ins(core: SceneCore) -> StandIns | None:
 def _places(
     core: SceneCore, owners: Sequence[int | None], matrices: Sequence[FloatArray]
 ) -> Callable[[], FloatArray]:
-    """Places of things that go with nodes, or stand still."""
+    """Return a function for the poses of meshes that move with nodes, or are fixed."""
     moving = [k for k, owner in enumerate(owners) if owner is not None]
     nodes = [owner for owner in owners if owner is not None]
 
@@ -207,12 +207,13 @@ def _places(
 def mesh_matrices(
     core: SceneCore, meshes: tuple[ShownMesh, ...], world_from_node: FloatArray | None = None
 ) -> FloatArray:
-    """Where meshes stand, rigid, shape [len(meshes), 4, 4].
+    """Return poses of meshes, rigid, shape [len(meshes), 4, 4].
 
     Args:
         core: Their scene.
-        meshes: Of it.
-        world_from_node: Of all nodes at another moment, shape [node_count, 4, 4]; ``None``: now.
+        meshes: Meshes of the scene.
+        world_from_node: Matrices of all nodes at another time, shape [node_count, 4, 4];
+            ``None``: now.
     """
     result = np.array([mesh.world_from_mesh for mesh in meshes]).reshape(-1, 4, 4)
     owners: IntArray = np.array([-1 if m.owner is None else m.owner for m in meshes], dtype=np.intp)
@@ -223,7 +224,7 @@ def mesh_matrices(
 
 
 def mesh_boxes(meshes: tuple[ShownMesh, ...], matrices: FloatArray) -> FloatArray:
-    """Lowest and highest corners of meshes that stand there [m], shape [len(meshes), 2, 3]."""
+    """Return lowest and highest corners of meshes at their poses [m], shape [len(meshes), 2, 3]."""
     bounds = np.array([mesh.mesh.bounds() for mesh in meshes]).reshape(-1, 2, 3)
     middles = np.einsum("kij,kj->ki", matrices[:, :3, :3], bounds.mean(axis=1))
     reaches = np.einsum("kij,kj->ki", np.abs(matrices[:, :3, :3]), 0.5 * np.ptp(bounds, axis=1))

@@ -1,4 +1,4 @@
-"""Triggers as users hold them: who is inside now.
+"""Views of triggers for users, with the colliders inside.
 
 KHR_physics_rigid_bodies, "Trigger event nodes".
 """
@@ -39,7 +39,7 @@ class TriggerView:
 
     @property
     def overlapping(self) -> tuple[int, ...]:
-        """Collider nodes inside as of the last step, in file order; empty before the first."""
+        """Collider nodes inside at the last step, in file order; empty before the first."""
         self._core.require_alive()
         return self._core.reports.overlapping(self.node)
 

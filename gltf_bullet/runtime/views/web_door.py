@@ -1,9 +1,9 @@
-"""Who may come to a page of ours: whoever has its address, from that page itself.
+"""Access control of web pages: a secret in the address, and the page's own origin.
 
 A browser lets every page of the internet open a WebSocket to this machine, and other users of the
 machine reach its ports as well. So the path of the address begins with a secret that is made for
-each server, and the page that asks, as a browser says it (``Origin``), must be the server's own.
-viser asks nobody; its server is made by ``websockets``, which calls a function for each request.
+each server, and the origin that a browser states (``Origin``) must be the server's own. viser has
+no access control; its server is made by ``websockets``, which calls a function for each request.
 """
 
 from __future__ import annotations
@@ -19,41 +19,41 @@ from urllib.parse import urlsplit
 __all__ = ["Door", "is_loopback"]
 
 TOKEN_BYTES = 18
-"""Of a secret: 144 bits, 24 characters."""
+"""Length of a secret: 144 bits, 24 characters."""
 _patching = threading.Lock()
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is that of this machine alone."""
+    """Return True if an address is that of this machine alone."""
     return host in ("localhost", "::1") or host.startswith("127.")
 
 
 @dataclass(slots=True)
 class Door:
-    """Lets in who knows the secret."""
+    """Access control of one server by a secret."""
 
     host: str
-    """That the server is bound to."""
+    """Host that the server is bound to."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(TOKEN_BYTES))
     is_in_place: bool = False
-    """Whether a server was made that asks here."""
+    """True if a server was made that checks its requests here."""
 
     def url(self, port: int) -> str:
-        """The whole address."""
+        """Return the whole address."""
         everywhere = self.host in ("", "0.0.0.0", "::")  # noqa: S104  # it is compared
         host = "localhost" if everywhere or is_loopback(self.host) else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{port}/{self.token}/"
 
     @contextlib.contextmanager
     def before(self) -> Iterator[None]:
-        """The server that viser makes meanwhile asks here first."""
+        """Make the server that viser creates in the following block check its requests here."""
         from websockets.asyncio import server
 
         with _patching:
             serve = server.serve
 
             def guarded(handler: Any, host: Any = None, at: Any = None, **options: Any) -> Any:
-                # Others of this process may make servers of their own meanwhile.
+                # Other code of this process may create servers of its own meanwhile.
                 answer = options.get("process_request")
                 if host == self.host and getattr(answer, "__module__", "").startswith("viser."):
                     options["process_request"] = self._asking(answer)
@@ -81,12 +81,12 @@ class Door:
         return ask
 
     def refusal(self, path: str, hosts: list[str], origins: list[str]) -> str:
-        """Why a request is refused; empty where it is not.
+        """Return the reason to refuse a request; empty to accept it.
 
         Args:
-            path: Of the request, with what follows a question mark.
-            hosts: What it says whom it asks.
-            origins: What a browser says whose page it is that asks; none for a page itself.
+            path: Path of the request, with the query.
+            hosts: Values of its ``Host`` header.
+            origins: Values of ``Origin``, the page that asks; none for a page itself.
         """
         first = path.partition("?")[0].strip("/").partition("/")[0]
         if not secrets.compare_digest(first.encode(), self.token.encode()):

@@ -1,4 +1,4 @@
-"""A rollout as one HTML file that plays without a network."""
+"""A recording as one HTML file that plays without a network."""
 
 from __future__ import annotations
 
@@ -42,23 +42,24 @@ __all__ = [
     "web_server",
 ]
 
-# --- A scene's meshes in a viser server: for pages to keep, and for the viewer in the browser -----
+# --- A scene's meshes in a viser server, for exported pages and for the viewer in the browser -----
 #
-# viser is the extra ``web`` and imported when it is needed.
+# viser is the extra ``web`` and is imported on first use.
 
 STILL = 1e-6
-"""[m] and parts of a turn: what moved by less is not sent again."""
+"""Largest change [m, and of rotation matrices] that is not sent again."""
 PAGE_ASPECT = 1.6
-"""Width over height that the first view is framed for."""
+"""Aspect ratio for which the first view is framed."""
 BELOW = 0.01
-"""[m] From the lowest thing down to lines that are nothing to stand on."""
+"""Distance [m] of the grid below the lowest thing, where there is no floor."""
 BESIDE_PANEL, PANEL_SHIFT = 1.2, 0.45
-"""What the panel leaves of a page of 1200 x 800 pixels: its width over height, and how far its
-middle is to the left, in halves of the height."""
+"""Free part of a page of 1200 x 800 pixels beside the panel: its aspect ratio, and the distance of
+its middle to the left of the page's, in halves of the height.
+"""
 
 
 def require_viser() -> Any:
-    """The module, or a clear error.
+    """Import viser, or raise a clear error.
 
     Raises:
         ImportError: The extra is not installed.
@@ -72,13 +73,13 @@ def require_viser() -> Any:
 
 
 def open_server(host: str, port: int) -> tuple[viser.ViserServer, str]:
-    """A server without words on the terminal, and its address; port 0 takes any that is free.
+    """Start a server without terminal output; return it and its address. Port 0: any free one.
 
-    Who does not know the whole address is not let in; see :mod:`.web_door`.
+    The whole address is needed for access; see :mod:`.web_door`.
 
     Raises:
         ImportError: The extra is not installed.
-        EngineError: The address cannot be bound, or this viser asks nobody.
+        EngineError: The address cannot be bound, or this viser has no access check.
     """
     module = require_viser()
     door = Door(host)
@@ -104,14 +105,14 @@ def open_server(host: str, port: int) -> tuple[viser.ViserServer, str]:
 
 
 def stop_server(server: viser.ViserServer) -> None:
-    """End it without words."""
+    """Stop a server without terminal output."""
     with contextlib.redirect_stdout(io.StringIO()):
         server.stop()
 
 
 @contextmanager
 def web_server() -> Iterator[viser.ViserServer]:
-    """A server on this machine alone, for as long as a page is being made."""
+    """Run a server on this machine alone while a page is being made."""
     server, _ = open_server("127.0.0.1", 0)
     try:
         yield server
@@ -130,17 +131,17 @@ class WebStage:
         *,
         triggers: bool = False,
     ) -> None:
-        """Add them; ``triggers``: and the volumes of triggers."""
+        """Add the meshes, and with ``triggers`` the volumes of triggers."""
         self._scene, self._core = server.scene, core
         self.meshes = shown_meshes(core, shown) + (trigger_meshes(core) if triggers else ())
-        """In the order of :attr:`handles`."""
+        """Meshes in the order of :attr:`handles`."""
         up = np.asarray(core.placement.up, dtype=np.float64)
         with server.atomic():
             self._scene.set_up_direction(up)
             self._scene.configure_default_lights(enabled=True, cast_shadow=True)
             self.handles: list[Any] = [self._add(mesh) for mesh in self.meshes]
             self.ground: list[Any] = self._add_ground(up)
-            """What lies below, and is no mesh of the scene."""
+            """Handles of the ground, which is no mesh of the scene."""
         self._placed = np.full((len(self.meshes), 4, 4), np.nan)
 
     def _add(self, shown: ShownMesh) -> Any:
@@ -149,7 +150,7 @@ class WebStage:
         return self._scene.add_glb(f"/{shown.label}", glb_of(shown.mesh))
 
     def _add_ground(self, up: FloatArray) -> list[Any]:
-        """The floor that others have put into the world; without any, lines below all there is."""
+        """Add planes of others in the world as floor; without any, a grid below all meshes."""
         core = self._core
         planes = foreign_planes(core.client_id, set(core.world.body_ids))
         if planes:
@@ -163,7 +164,7 @@ class WebStage:
         return [add_ground(self._scene, "lines of a metre", world_from_grid, is_solid=False)]
 
     def place(self, world_from_node: FloatArray | None = None) -> None:
-        """Put all meshes where they belong; ``None``: where they are now."""
+        """Set the poses of all meshes; ``None``: at the nodes' present matrices."""
         matrices = mesh_matrices(self._core, self.meshes, world_from_node)
         moved = ~(np.abs(matrices - self._placed) <= STILL).all(axis=(1, 2))
         rows = [k for k in np.flatnonzero(moved).tolist() if not self.meshes[k].is_endless]
@@ -176,7 +177,7 @@ class WebStage:
         self._placed[rows] = matrices[rows]
 
     def remove(self) -> None:
-        """Take the meshes away."""
+        """Remove the meshes."""
         for handle in (*self.handles, *self.ground):
             handle.remove()
         self.handles, self.ground = [], []
@@ -185,9 +186,9 @@ class WebStage:
 def add_ground(
     scene: viser.SceneApi, label: str, world_from_plane: FloatArray, *, is_solid: bool = True
 ) -> Any:
-    """A plane without an end through x and z of a frame; its squares of a metre tell sizes.
+    """Add an infinite plane through x and z of a frame, with squares of a metre.
 
-    ``is_solid``: whether there is more of it than lines.
+    ``is_solid``: True for a visible plane, False for its lines alone.
     """
     x, y, z, w = quats_from_matrices(world_from_plane[None, :3, :3])[0].tolist()
     return scene.add_grid(
@@ -213,21 +214,21 @@ def aim_at_boxes(
     aspect: float = PAGE_ASPECT,
     aside: float = 0.0,
 ) -> None:
-    """Where new visitors look from: the view of pictures.
+    """Set the first view of new visitors to that of pictures.
 
     Args:
-        server: Of the page.
+        server: Server of the page.
         core: The scene.
-        moving: Boxes that matter most, as of ``framing_camera``.
-        resting: The others.
-        aspect: Width over height of what is to be filled.
-        aside: How far left of the page's middle that is, in halves of its height.
+        moving: Boxes that matter most, as in ``framing_camera``.
+        resting: The other boxes.
+        aspect: Aspect ratio of the part of the page to fill.
+        aside: Distance of its middle left of the page's, in halves of the page's height.
     """
     low, high = framed_box(moving, resting)
     camera = framing_camera(moving, resting, core.placement.up, aspect)
     matrix = camera.world_from_camera
     eye, back = matrix[:3, 3], matrix[:3, 2]
-    # What the mouse turns the view about: as far away as the middle of all.
+    # The mouse rotates the view about a point at the distance of the boxes' centre.
     target = eye - back * float(back @ (eye - 0.5 * (low + high)))
     shift = np.zeros(3)
     if isinstance(camera.lens, PerspectiveLens):
@@ -241,7 +242,7 @@ def aim_at_boxes(
 
 
 def aim_at_scene(server: viser.ViserServer, core: SceneCore) -> None:
-    """A view of the scene as it stands now, and of where it stands, beside the panel."""
+    """Set a view of the scene and its surroundings at present, beside the panel."""
     pictures = Pictures(core)
     try:
         whole = np.stack(pictures.framed_box())[None]
@@ -251,10 +252,10 @@ def aim_at_scene(server: viser.ViserServer, core: SceneCore) -> None:
 
 
 def require_page_suffix(path: str | os.PathLike[str]) -> None:
-    """Raise where a path is no page's.
+    """Raise an error for a path that is not of a page.
 
     Raises:
-        ValueError: It ends otherwise.
+        ValueError: The suffix is another one.
     """
     if os.path.splitext(path)[1].lower() not in (".html", ".htm"):
         raise ValueError(f"{os.fspath(path)} must end in .html")
@@ -263,12 +264,12 @@ def require_page_suffix(path: str | os.PathLike[str]) -> None:
 def page_of(
     core: SceneCore, times: FloatArray, world_from_nodes: Iterable[FloatArray], shown: Shown
 ) -> str:
-    """The page.
+    """Return the page.
 
     Args:
         core: The scene.
-        times: Of the frames [s], ascending from 0.
-        world_from_nodes: Per frame, of all nodes, shape [node_count, 4, 4].
+        times: Times of the frames [s], ascending from 0.
+        world_from_nodes: Matrices of all nodes per frame, shape [node_count, 4, 4].
         shown: Meshes or colliders.
 
     Raises:
@@ -290,7 +291,7 @@ def page_of(
 def _course(
     core: SceneCore, meshes: tuple[ShownMesh, ...], frames: list[FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """Boxes of what moves in all frames, and of what rests."""
+    """Return the boxes of what moves over all frames, and of what rests."""
     moves = np.array([mesh.owner is not None for mesh in meshes], dtype=bool)
     boxes = [mesh_boxes(meshes, mesh_matrices(core, meshes, frame)) for frame in frames]
     return course_boxes([frame[moves] for frame in boxes]), boxes[0][~moves]

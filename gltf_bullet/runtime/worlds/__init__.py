@@ -1,1 +1,1 @@
-"""Whole worlds, scenes of ours among them, on their way into a file."""
+"""Export of whole worlds, with scenes among their bodies, into a file."""

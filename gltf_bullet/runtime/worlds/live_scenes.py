@@ -1,4 +1,4 @@
-"""The scenes of a world, for those who meet their bodies."""
+"""Registry of the scenes of a world, to find them by their bodies."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from gltf_bullet.runtime.scene_core import SceneCore
 __all__ = ["LiveScene", "LiveScenes", "idle_axes", "scenes_among"]
 
 _FEW = 16
-"""Scenes that are not looked through for those that are gone."""
+"""Number of scenes up to which the registry is not searched for removed ones."""
 
 
 @dataclass(frozen=True, eq=False)
 class LiveScene:
-    """A scene whose bodies are in the world, whether or not anybody holds it."""
+    """A scene whose bodies are in the world, also if its object is gone."""
 
     path: str
     core: SceneCore | None
-    """``None``: nobody holds the scene any more; nobody steps its joints."""
+    """``None``: the object is gone, and nothing steps its joints."""
     physics: PhysicsScene
     body_ids: tuple[int, ...]
 
@@ -38,7 +38,7 @@ class _Entry(NamedTuple):
 
 
 class LiveScenes:
-    """Of one world; ask for it by ``session.shared``."""
+    """Registry of the scenes of one world; made by ``session.shared``."""
 
     def __init__(self, session: EngineSession) -> None:
         self._session = session
@@ -46,7 +46,7 @@ class LiveScenes:
         self._most = _FEW
 
     def add(self, core: SceneCore) -> None:
-        """Take note of a scene that was just made."""
+        """Register a new scene."""
         if len(self._entries) >= self._most:
             self._entries = [entry for entry in self._entries if self._is_there(entry)]
             self._most = max(_FEW, 2 * len(self._entries))
@@ -57,7 +57,7 @@ class LiveScenes:
         )
 
     def __iter__(self) -> Iterator[LiveScene]:
-        """Those that are whole, in the order of loading."""
+        """Yield the scenes with all their bodies, in the order of loading."""
         for entry in self._entries:
             core = entry.core()
             if core is None:
@@ -65,7 +65,7 @@ class LiveScenes:
                     yield LiveScene(entry.path, None, entry.model_at_load, entry.body_ids)
             elif not core.is_removed:
                 try:
-                    core.world.lease.require()
+                    core.world.ownership.require()
                 except WorldChangedError:
                     continue
                 yield LiveScene(entry.path, core, core.model.now, core.world.body_ids)
@@ -76,13 +76,13 @@ class LiveScenes:
             return not core.is_removed
         known = self._session.origins
         return all(
-            known.get(body) == origin and self._session.holds(body)
+            known.get(body) == origin and self._session.has_body(body)
             for body, origin in zip(entry.body_ids, entry.origins, strict=True)
         )
 
 
 def scenes_among(client_id: int, body_ids: Iterable[int]) -> list[LiveScene]:
-    """The scenes in a world that have some of these bodies."""
+    """Return the scenes in a world that have some of these bodies."""
     session, ids = known_session(client_id), set(body_ids)
     if session is None:
         return []
@@ -90,7 +90,7 @@ def scenes_among(client_id: int, body_ids: Iterable[int]) -> list[LiveScene]:
 
 
 def idle_axes(scenes: Iterable[LiveScene]) -> set[EngineLink]:
-    """Axes of the scenes' joints that nobody's motor has, whatever PyBullet says of it."""
+    """Return axes of the scenes' joints without an external motor, whatever PyBullet reports."""
     return {
         axis
         for scene in scenes

@@ -1,4 +1,4 @@
-"""What of a scene is lost where its bodies are read as those of anybody."""
+"""Parts of a scene that are lost where its bodies are read by PyBullet's calls."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _SHOWN_IDS: Final = 5
 
 
 def report_losses(scene: LiveScene, diagnostics: Diagnostics, *, is_whole: bool) -> None:
-    """Name what is lost of a scene.
+    """Report what is lost of a scene.
 
     Args:
-        scene: In the world.
-        diagnostics: Receives one finding, or none where nothing is lost.
-        is_whole: Whether its bodies and joints are written as its file has them.
+        scene: A scene in the world.
+        diagnostics: Receives one issue, or none if nothing is lost.
+        is_whole: True if its bodies and joints are written as its file has them.
     """
     found = [*_beside_bodies(scene)]
     if not is_whole:
@@ -52,7 +52,7 @@ def report_losses(scene: LiveScene, diagnostics: Diagnostics, *, is_whole: bool)
 
 
 def _beside_bodies(scene: LiveScene) -> Iterator[str]:
-    """What the description of a world has no place for."""
+    """Yield the parts that the description of a world cannot contain."""
     physics, core = scene.physics, scene.core
     yield from _counted(len(physics.triggers), "trigger")
     yield from _counted(len(physics.gravity_volumes), "gravity volume")
@@ -62,7 +62,7 @@ def _beside_bodies(scene: LiveScene) -> Iterator[str]:
 
 
 def _of_bodies(scene: LiveScene) -> Iterator[str]:
-    """What engines have no numbers for."""
+    """Yield the parts of bodies and joints that PyBullet has no numbers for."""
     physics, core = scene.physics, scene.core
     joints = list(physics.joints.values())
     drives = [drive for joint in joints for drive in joint.description.drives if _pushes(drive)]
@@ -93,7 +93,7 @@ def _of_bodies(scene: LiveScene) -> Iterator[str]:
 
 
 def _pushes(drive: JointDrive) -> bool:
-    """Whether a drive is more than the damping and effort that PyBullet tells of a joint."""
+    """Return True if a drive is more than the damping and effort that PyBullet returns."""
     return bool(drive.stiffness or drive.velocity_target or drive.mode is DriveMode.ACCELERATION)
 
 
@@ -102,7 +102,7 @@ def _is_soft(limit: JointLimit) -> bool:
 
 
 def _is_joint_wide(limit: JointLimit, joint: Joint) -> bool:
-    """Whether no single axis of the engine's has this limit."""
+    """Return True if no single axis of the engine has this limit."""
     if _is_soft(limit) or limit.minimum == limit.maximum == 0.0:
         return False
     locked = {
@@ -111,7 +111,7 @@ def _is_joint_wide(limit: JointLimit, joint: Joint) -> bool:
         if other.kind is DofKind.ANGULAR and other.minimum == other.maximum == 0.0
         for axis in other.axes
     }
-    # Turns about three axes are one ball in the engine, which knows no limits.
+    # Rotations about three axes are one ball in the engine, which has no limits.
     return len(limit.axes) > 1 or (limit.kind is DofKind.ANGULAR and not locked)
 
 

@@ -1,1 +1,1 @@
-"""The solve of the joints of scenes: what touches, one step, many scenes at once."""
+"""The joint-space solve of scenes: contacts, islands, one step, many scenes at once."""

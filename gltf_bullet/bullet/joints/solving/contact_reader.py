@@ -1,8 +1,11 @@
-"""Which bodies of a world contacts couple with a scene's joints, as tables for the solve.
+"""Contacts that couple a scene's joints with other bodies of its world, as tables for the solve.
 
 The contacts are those of the engine's last collision detection. From every articulation with drives
 or limits they are followed through free bodies and other articulations, as far as they reach: what
 lies on an arm's load weighs on the arm as well.
+
+The file is long because the tables have one row per side of a contact, whatever kind of body that
+is on: a scene's, somebody's free body or robot, or one end of somebody's constraint.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from gltf_bullet.bullet.exchange.contact_memory import (
     FoundContacts,
     between_links,
     contacts_of,
-    renamed,
+    with_body_ids,
 )
 from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.bullet.joints.articulation import Articulation
@@ -33,41 +36,43 @@ from gltf_bullet.transforms import FloatArray, IntArray, Pose, cross, matrices_f
 
 __all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "owners"]
 
-# --- What drives the links of other people's robots that press on our joints ----------------------
+# --- External forces on the links of other people's robots that press on our joints ---------------
 #
-# The solve takes such a link for a free body. Without what its motors do it would give way to every
-# push, and a stiff drive that it presses on would rest where no law puts it (measured: 37 times its
-# way at k = 1e5 and 60 Hz). The balance of momentum of the last step tells, as far as it lasts.
+# The solve treats such a link as a free body. Without the forces of its motors it would yield to
+# every push, and a stiff drive that it presses on would rest where no law puts it (measured: 37
+# times its displacement at k = 1e5 and 60 Hz). The momentum residual of the last step estimates
+# them, while it has a constant sign.
 
 LoadMemory: TypeAlias = "dict[tuple[int, int], tuple[FloatArray, FloatArray, float]]"
-"""By body and link: velocity and spin [6], what else than contacts changes them per second [6], and
-the length of the step that follows [s]."""
+"""Velocity and spin [6] by body and link, their rate of change without contacts [6], and the length
+of the step that follows [s].
+"""
 
 _FIELDS = 4
-"""First of the fields of a contact, behind bodies and links."""
+"""Column of a contact row where its fields begin, after bodies and links."""
 
 
 class RobotLoads:
-    """Of the links that touched something in the last step."""
+    """Estimates for the links that had contacts in the last step."""
 
     def __init__(self) -> None:
         self.memory: LoadMemory = {}
-        """What the next step needs to know of the last one; replaced, never changed."""
+        """Values of the last step for the next one; replaced, never changed."""
         self._next: LoadMemory = {}
 
     def find(
         self, rows: FloatArray, dt: float, body: int, link: int, values: Sequence[float]
     ) -> tuple[float, ...] | None:
-        """What motors and gravity will add to velocity and spin in the coming step [6].
+        """Return the change of velocity and spin by motors and gravity in the coming step [6].
 
-        ``None`` where the link has only just been met.
+        ``None`` if the link had no contact in the last step.
 
         Args:
             rows: The engine's contacts, ROW_SIZE numbers each.
-            dt: [s]
-            body: The robot.
-            link: Which of its links.
-            values: Of the link, as ``island_layout`` has them.
+            dt: Length of the step [s].
+            body: Body id of the robot.
+            link: Index of the link.
+            values: Values of the link, as ``island_layout`` has them.
         """
         velocity = np.array(values[FREE.velocity : FREE.velocity + 6])
         before = self.memory.get((body, link))
@@ -82,7 +87,7 @@ class RobotLoads:
         return tuple(np.where(lasts, dt * believed, 0.0).tolist())
 
     def turn_over(self) -> None:
-        """The step is over that :meth:`find` was asked about."""
+        """Finish a step: the values found in it become those of the last step."""
         if self.memory or self._next:
             self.memory, self._next = self._next, {}
 
@@ -90,7 +95,7 @@ class RobotLoads:
 def _contact_gain(
     body: int, link: int, values: Sequence[float], rows: FloatArray, dt: float
 ) -> FloatArray:
-    """What the contacts of the last step have changed of a link's velocity and spin, [6]."""
+    """Return the change of a link's velocity and spin by the contacts of the last step, [6]."""
     table = rows.reshape(-1, ROW_SIZE)
     table = table[table[:, _FIELDS + CONTACT.distance] > -HELD]
     force, torque = np.zeros(3), np.zeros(3)
@@ -108,45 +113,46 @@ def _contact_gain(
     return dt * np.concatenate([force / values[FREE.mass], spin])
 
 
-# --- Constraints that others hang on our bodies, as rows for the solve beside the contacts --------
+# --- Constraints of other people on our bodies, as rows of the solve like the contacts ------------
 #
-# A stiff drive that does not know of the 5 kg hung on its arm of 1 kg swings by 0.35 m at 60 Hz
-# (measured). Points and welds are known; of gears and slides the solve sees the load that they
-# leave behind, one step late.
+# A stiff drive whose solve lacks the 5 kg hung on its arm of 1 kg swings by 0.35 m at 60 Hz
+# (measured). Points and welds become rows; gears and slides act as an external force, estimated one
+# step late.
 
 _ARM = 0.1
-"""[m] A weld is held at three points, so far apart."""
+"""Distance [m] between the three points by which a weld is represented."""
 _POINTS = {
     pybullet.JOINT_POINT2POINT: ((0.0, 0.0, 0.0),),
     pybullet.JOINT_FIXED: ((0.0, 0.0, 0.0), (_ARM, 0.0, 0.0), (0.0, _ARM, 0.0)),
 }
-"""By constraint type: what is held together, in the constraint's frame [m]."""
+"""Constrained points by constraint type, in the constraint's frame [m]."""
 _WORLD_AXES = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 _IDENTITY = (0.0, 0.0, 0.0, 1.0)
 
 Row: TypeAlias = "tuple[float, ...]"
-"""As of ``contact_following``; instead of forces the gap [m], instead of a distance what
-:data:`HELD` says."""
+"""A contact row as of ``contact_following``, with a gap [m] for the forces, and for the distance
+the code that :data:`HELD` defines.
+"""
 
 
 class ForeignConstraints:
-    """Those of a world that are not ours."""
+    """Constraints of a world that other code has created."""
 
     def __init__(self, client_id: int, is_ours: Callable[[int, int], bool]) -> None:
-        """Look for none yet.
+        """Begin without any.
 
         Args:
             client_id: The world.
-            is_ours: Whether a constraint, by id and by its first body, was made by a scene.
+            is_ours: Returns True if a scene made a constraint, given its id and first body.
         """
         self._client_id = client_id
         self._is_ours = is_ours
         self._known = (0, -1)
         self.ids: list[int] = []
-        """Of those that are known, as of the last :meth:`rows`."""
+        """Ids of the known ones at the last :meth:`rows`."""
 
     def rows(self) -> list[Row]:
-        """One for each point that is held."""
+        """Return one row per constrained point."""
         client = self._client_id
         count = pybullet.getNumConstraints(client)
         if not count:
@@ -182,49 +188,51 @@ class ForeignConstraints:
         return found
 
     def _pose(self, body: int, link: int) -> Pose:
-        """The inertial frame of a link; body -1 is the world."""
+        """Return the inertial frame of a link; body -1 is the world."""
         if body < 0:
             return Pose(_IDENTITY, (0.0, 0.0, 0.0))
         position, rotation, _, _ = link_state(self._client_id, body, link)
         return Pose(rotation, position)
 
 
-# --- Bodies that touch articulations and that no scene solves, as tables for the solve ------------
+# --- Bodies with contacts that no scene solves, as tables for the solve ---------------------------
 
 Load: TypeAlias = Callable[[int, int, Sequence[float]], Sequence[float] | None]
-"""What drives a link (body, link, its FREE.size numbers) that moves, as gains [6], if known."""
+"""Returns the gains [6] by external forces of a moving link (body, link, its FREE.size numbers), or
+``None``.
+"""
 
 _WORLD = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE.size - 7))
-"""A free body that nothing moves."""
+"""Values of the immovable world as a free body."""
 _PADDING = (0.0,) * (FREE.size - FREE.inertia)
 _NO_SPIN = (0.0,) * 3
 
 
 class FreeSide(NamedTuple):
-    """A body that no scene solves, or a link of one."""
+    """A body, or one of its links, that no scene solves."""
 
     number: int
-    """In the order in which they are taken in."""
+    """Number, in the order of addition."""
     state: int
-    """Whether contacts are followed through it: PASSES_ON or ENDS."""
+    """PASSES_ON if contacts are followed through it, else ENDS."""
     friction: float
 
 
 class FreeSides:
-    """Those of one step, each read once."""
+    """The bodies of one step that no scene solves, each read once."""
 
     def __init__(self, client_id: int, gain: Sequence[float], load: Load) -> None:
-        """``gain`` is what gravity adds to a velocity within the step [m/s], shape [3]."""
+        """``gain``: change of velocity by gravity within the step [m/s], shape [3]."""
         self._client_id, self._gain, self._load = client_id, gain, load
         self.values: list[float] = []
-        """FREE.size numbers each."""
+        """FREE.size numbers per body."""
         self.by_link: dict[EngineLink, FreeSide] = {}
-        """By body, and by link where links of a body move apart."""
+        """Bodies by id and link; -1 for all links of a body that moves as a whole."""
 
     def add(self, body: int, link: int, gravity_factor: float | None) -> FreeSide:
-        """Take in a body of a scene, by its gravity factor, or somebody else's body or link.
+        """Add a body of a scene, by its gravity factor, or somebody else's body or link.
 
-        Body -1 is the world, which constraints may hold on to.
+        Body -1 is the world, an end of constraints.
         """
         known = self.by_link.get((body, link))
         if known is None:
@@ -250,21 +258,22 @@ class FreeSides:
 
 
 ContactMemory: TypeAlias = tuple[FloatArray, LoadMemory]
-"""Contacts of the world, ROW_SIZE numbers each; body -2 - k is the scene's k-th one; and what is
-remembered of other people's robots."""
+"""Contacts of the world, ROW_SIZE numbers each, where body -2 - k is the scene's k-th one; and the
+estimates for other people's robots.
+"""
 
 Owners: TypeAlias = "dict[int, ContactReader]"
-"""Whose a body is, of all scenes in a world."""
+"""Scene of each body id, for all scenes in a world."""
 
 _FOREIGN = -1
 _NO_MARKS: IntArray = np.zeros(0, dtype=np.int64)
 _NO_FRICTIONS: FloatArray = np.zeros(0)
 _SPARE = 2
-"""Room is made for this many times the contacts that there are."""
+"""Factor of spare room for more contacts."""
 
 
 def owners(_: object) -> Owners:
-    """Of all scenes in one world; to be asked for by ``session.shared``."""
+    """Create the table of a world; for ``session.shared``."""
     return {}
 
 
@@ -278,25 +287,25 @@ class ContactReader:
 
         Args:
             client_id: The world.
-            articulations: Of the scene.
+            articulations: All articulations of the scene.
             solid: Body ids of those multibodies that have colliders.
         """
         self.client_id = client_id
         self.articulations = tuple(articulations)
         self.fetch: Callable[[], FloatArray] = partial(python_contacts, client_id)
-        """Asks the engine for all contacts of the world, ROW_SIZE numbers each."""
+        """Reads all contacts of the world from the engine, ROW_SIZE numbers each."""
         self.gravity_factor: Mapping[int, float] = {}
-        """Of the scene's free bodies, by body id."""
+        """Gravity factor of the scene's free bodies, by body id."""
         self.where: dict[int, tuple[int, Mapping[int, int]]] = {}
-        """Body id -> articulation number, and the frame of each of its links."""
+        """Articulation number and the frame of each link, by body id."""
         for number, articulation in enumerate(self.articulations):
             of_links = articulation.record.frames.of_links
             for body, frames in zip(articulation.body_ids, of_links, strict=True):
                 self.where[body] = (number, frames)
         self.owners: Owners = dict.fromkeys(self.where, self)
-        """Of the bodies of all scenes in the world, this one's included."""
-        self.held: FloatArray | None = None
-        """Contacts that the next solve reckons with instead of the engine's."""
+        """Scene of each body id, for all scenes in the world."""
+        self.saved: FloatArray | None = None
+        """Contacts that the next solve uses instead of the engine's."""
         self._starts = {
             body
             for articulation in self.articulations
@@ -305,11 +314,13 @@ class ContactReader:
         }
         self._is_solid = not self._starts.isdisjoint(solid)
         self.is_passive = not self._starts and not solid.isdisjoint(self.where)
-        """Whether contacts are nothing to its own solve, but to those of others that it touches."""
+        """True if its own solve needs no contacts, while the solves of scenes that it touches
+        include it.
+        """
         self.is_reached = False
-        """Whether such a one took part in another scene's solve lately."""
+        """True if the solve of another scene has included this passive one lately."""
         self.is_whole: Callable[[], bool] = lambda: True
-        """Whether nobody has removed bodies of the scene: their ids may be others' by now."""
+        """Returns True if no body of the scene was removed, so that its ids are valid."""
         self.own_constraints: set[int] = set()
         """Ids of the constraints that close the scene's loops."""
         self.marks: IntArray = _NO_MARKS
@@ -318,90 +329,90 @@ class ContactReader:
 
     @cached_property
     def foreign(self) -> ForeignConstraints:
-        """What others hold by constraints."""
+        """Constraints of other people."""
         return ForeignConstraints(self.client_id, self._is_ours)
 
     @cached_property
     def robot_loads(self) -> RobotLoads:
-        """What drives the links of other people's robots."""
+        """Estimated external forces on other people's robots."""
         return RobotLoads()
 
     def _is_ours(self, constraint: int, body: int) -> bool:
-        """Whether a scene has made a constraint."""
+        """Return True if a scene has made a constraint."""
         owner = self.owners.get(body)
         return owner is not None and constraint in owner.own_constraints
 
-    def join(self, owners: Owners, gravity_factor: Mapping[int, float]) -> None:
-        """Know the other scenes of the world, as they know this one from now on.
+    def register(self, owners: Owners, gravity_factor: Mapping[int, float]) -> None:
+        """Register the scene with the others of the world.
 
         Args:
-            owners: Of the world.
-            gravity_factor: Of the scene's free bodies, by body id.
+            owners: Scene of each body id of the world.
+            gravity_factor: Gravity factor of the scene's free bodies, by body id.
         """
         self.gravity_factor = gravity_factor
         for body in (*self.where, *gravity_factor):
             owners[body] = self
         self.owners = owners
 
-    def leave(self) -> None:
-        """Be no neighbour any more: the bodies are gone."""
+    def unregister(self) -> None:
+        """Remove the scene from those of the world, after its bodies."""
         for bodies in (self.where, self.gravity_factor):
             for body in bodies:
                 if self.owners.get(body) is self:
                     del self.owners[body]
 
-    def hold(self) -> None:
-        """Keep the contacts for the next solve: they are about to be made anew, without forces."""
-        if self.held is None:
-            self.held = self._read()
+    def save_contacts(self) -> None:
+        """Save the contacts for the next solve, before new ones without forces replace them."""
+        if self.saved is None:
+            self.saved = self._read()
 
     def memory(self, own: Sequence[int]) -> ContactMemory:
-        """The contacts that the next solve reckons with; ``own`` are the scene's bodies."""
-        held = self._read() if self.held is None else self.held
-        rows = renamed(held, {body: -2 - k for k, body in enumerate(own)})
+        """Return the contacts of the next solve; ``own`` are the scene's bodies."""
+        saved = self._read() if self.saved is None else self.saved
+        rows = with_body_ids(saved, {body: -2 - k for k, body in enumerate(own)})
         return rows, self.robot_loads.memory
 
     def recall(self, memory: ContactMemory, own: Sequence[int]) -> None:
-        """Take back a :meth:`memory` for the next solve."""
+        """Restore a :meth:`memory` for the next solve."""
         rows, self.robot_loads.memory = memory
         if not len(rows) and not len(self._read()):
-            self.held = None  # what the engine tells is the same
+            self.saved = None  # the engine has none either
             return
-        self.held = renamed(rows, {-2 - k: body for k, body in enumerate(own)})
+        self.saved = with_body_ids(rows, {-2 - k: body for k, body in enumerate(own)})
 
     @property
     def is_undisturbed(self) -> bool:
-        """Whether the next :meth:`read` depends on nothing but what the engine tells.
+        """True if the next :meth:`read` depends on the engine's contacts only.
 
-        Constraints of others apart, as far as they were not known in the last step.
+        Constraints of others count if the last step knew them.
         """
-        return not (self.foreign.ids or self.robot_loads.memory) and self.held is None
+        return not (self.foreign.ids or self.robot_loads.memory) and self.saved is None
 
     def has_foreign_constraints(self) -> bool:
-        """Whether others hold something by a constraint now."""
+        """Return True if other people's constraints exist now."""
         return bool(self.foreign.rows())
 
     @property
     def starts(self) -> list[int]:
-        """Bodies whose contacts are the solve's business."""
+        """Sorted ids of bodies whose contacts the solve includes."""
         return sorted(self._starts) if self._is_solid else []
 
     def own_rows(self, rows: FloatArray) -> FloatArray:
-        """Pick the contacts of bodies that the solve deals with."""
+        """Return the contacts of bodies that the solve includes."""
         return contacts_of(rows, self._starts)
 
     @property
-    def is_curious(self) -> bool:
-        """Whether the next :meth:`read` asks the engine."""
-        return self.held is None and self._is_solid
+    def reads_engine(self) -> bool:
+        """True if the next :meth:`read` asks the engine."""
+        return self.saved is None and self._is_solid
 
-    def take(self, rows: FloatArray) -> None:
-        """Reckon with these contacts in the next :meth:`read`."""
-        self.held = rows
+    def set_contacts(self, rows: FloatArray) -> None:
+        """Set the contacts that the next :meth:`read` uses."""
+        self.saved = rows
 
-    def pass_over(self) -> None:
-        """Another scene's solve reckons with the contacts of this step."""
-        self.held = None
+    def drop_contacts(self) -> None:
+        """Drop the contacts of this step, which another scene's solve includes."""
+        self.saved = None
         self.robot_loads.turn_over()
 
     def _read(self) -> FloatArray:
@@ -410,17 +421,17 @@ class ContactReader:
         return self.fetch()
 
     def read(self, dt: float, gravity: Sequence[float]) -> Touching | None:
-        """Everything that touches the scene's articulations, directly or through others.
+        """Return the contacts of the scene's articulations, followed through other bodies.
 
-        ``None`` where nothing does.
+        ``None`` if there are none.
         """
-        rows = self.held
-        self.held = None
+        rows = self.saved
+        self.saved = None
         if not self._starts:
             return None
         rows = self._read() if rows is None else between_links(self.client_id, rows)
-        if held := self.foreign.rows():
-            rows = np.concatenate([rows, np.array(held).ravel()])
+        if constrained := self.foreign.rows():
+            rows = np.concatenate([rows, np.array(constrained).ravel()])
         if not len(rows):
             self.robot_loads.turn_over()
             return None
@@ -435,15 +446,15 @@ class ContactReader:
 
 
 class Touching:
-    """The contacts of one step that matter to a scene."""
+    """The contacts of one step that the solve of a scene includes."""
 
     def __init__(
         self, reader: ContactReader, rows: FloatArray, dt: float, gravity: Sequence[float]
     ) -> None:
         self.readers: list[ContactReader] = []
-        """Other scenes that take part, in the order of their numbers, from 1 on."""
+        """Other scenes whose bodies are reached; the first has number 1."""
         self.articulations: set[tuple[int, int]] = set()
-        """(number of the scene, number of the articulation) that are reached."""
+        """(number of the scene, number of the articulation) of all that are reached."""
         self._reader = reader
         self._client_id = reader.client_id
         load = partial(reader.robot_loads.find, rows, dt)
@@ -464,16 +475,16 @@ class Touching:
 
     @property
     def free_bodies(self) -> list[float]:
-        """FREE.size numbers each."""
+        """FREE.size numbers of each free body."""
         return self._free.values
 
     def reaches_all(self, scene: int) -> bool:
-        """Whether every articulation of another scene takes part; its number is one of those."""
+        """Return True if every articulation of another scene is reached; ``scene``: its number."""
         count = len(self.readers[scene - 1].articulations)
         return all((scene, number) in self.articulations for number in range(count))
 
     def found(self) -> FoundContacts | None:
-        """What kernels may remember; ``None`` where next time only Python can tell."""
+        """Return contacts for the memory of kernels; ``None`` if those need Python again."""
         if self.readers or self._reader.foreign.ids:
             return None
         owners, free = self._reader.owners, []
@@ -500,7 +511,7 @@ class Touching:
         return self._reader.own_rows(self._arrays[0])
 
     def follow(self, starts: Collection[int]) -> bool:
-        """Take in everything that hangs together with some bodies; whether there is anything."""
+        """Find all that is connected with some bodies by contacts; return True if anything is."""
         for body, sides in self._sides_of.items():
             if body in starts and not self._states[sides[0]]:
                 self._take(sides[0])
@@ -525,11 +536,11 @@ class Touching:
         return True
 
     def fill(self, index: IntArray, values: FloatArray) -> int:
-        """Put the contacts into the islands; how many, negative where there is no room."""
+        """Write the contacts into the islands; return their number, negative without room."""
         return int(follow_contacts(*self._arrays, index, values, WRITE))
 
     def _take(self, side: int) -> None:
-        """What touches with a side's link, and with all that moves with it."""
+        """Add all sides of contacts on a side's articulation, or on its free body."""
         body, reader = self._body_of[side], self._reader
         if body not in reader.where:
             reader = reader.owners.get(body, reader)
@@ -545,14 +556,14 @@ class Touching:
         self.articulations.add((scene, number))
         articulation = reader.articulations[number]
         record, states, numbers = articulation.record.offset, self._states, self._numbers
-        # Of a heap's sides this is most of what Python does: no calls but the engine's.
+        # This is most of Python's time for a heap: only the engine is called.
         info, client, links = pybullet.getDynamicsInfo, self._client_id, self._link_of
         for part in articulation.body_ids:
             frames = reader.where[part][1]
             for one in self._sides_of.get(part, ()):
                 frame = frames.get(links[one], -1)
                 if frame < 0:
-                    # The base of an anchored one, which constraints may hold on to.
+                    # The base of an anchored one, which constraints may connect.
                     self._set(one, _FOREIGN, self._add_free(-1, -1).number, -1, ENDS)
                     continue
                 states[one] = PASSES_ON
@@ -567,7 +578,7 @@ class Touching:
                 friction = free.friction if self._link_of[one] == -1 else None
                 self._set(one, _FOREIGN, free.number, -1, free.state, friction)
             return
-        # Somebody else's arm: each link moves by itself.
+        # Somebody else's arm: each link is a free body.
         sides = [side]
         for one in sides:
             free = self._add_free(body, self._link_of[one])
@@ -599,7 +610,7 @@ class Touching:
         return self._free.add(body, link, None if owner is None else owner.gravity_factor.get(body))
 
     def _stands_fixed(self, body: int) -> bool:
-        """Whether it is somebody else's articulation with a base of mass 0."""
+        """Return True for somebody else's articulation with a base of mass 0."""
         client = self._client_id
         return bool(
             body >= 0

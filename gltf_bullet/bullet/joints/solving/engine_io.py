@@ -1,8 +1,9 @@
 """The joints of one scene in the engine: their states are read, their forces are applied.
 
-:class:`EngineIo` makes PyBullet's calls for Python, :class:`NativeIo` has the kernels call the same
-functions of PyBullet's library: a step of a cart-pole takes 19 us so, 78 us by Python (measured).
-Both read and apply the same numbers to the last bit (``tests/runtime/test_native_calls.py``).
+:class:`EngineIo` makes PyBullet's calls from Python; with :class:`NativeIo` the kernels call the
+same functions of PyBullet's library: a step of a cart-pole takes 19 us then, 78 us by Python
+(measured). Both read and apply the same numbers to the last bit
+(``tests/runtime/test_native_calls.py``).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _JOINT_TABLES: MemoKey[JointTables | None] = MemoKey("where the engine has the j
 _ANSWERS: MemoKey[bool] = MemoKey("kernels read the same as Python")
 
 _BLIND_CALLS = 16
-"""One call in so many asks for contacts that cannot be."""
+"""Number of calls of which one reads contacts although rules forbid them all."""
 
 
 class EngineIo:
@@ -47,7 +48,7 @@ class EngineIo:
     is_native = False
     """True if kernels call the engine."""
     is_blind = False
-    """True if kernels do not ask for contacts, because rules and filters forbid them all."""
+    """True if kernels do not read contacts, because rules and filters forbid them all."""
 
     def __init__(
         self,
@@ -61,7 +62,7 @@ class EngineIo:
         Args:
             client_id: The PyBullet world.
             arena: The arrays that states are read into, and that forces are taken from.
-            islands: The same beside the islands of a step, as the kernels take them.
+            islands: The arena with the islands of a step, as the kernels take them.
             sources: The bodies, in the order of the arena.
         """
         self._islands = islands
@@ -79,7 +80,7 @@ class EngineIo:
             client_id, sources, arena.floats[: arena.state_end], arena.work[arena.motor_forces]
         )
         self.forget_bases = self._states.forget_bases
-        """Call it when a snapshot is made or taken back."""
+        """Call it when a snapshot is made or restored."""
 
     def read(self, *, is_next: bool = False) -> int:
         """Read coordinates and velocities of all joints and bases into the arena.
@@ -93,27 +94,27 @@ class EngineIo:
         return 0 if self._states.read(is_next=is_next) else outcomes.LOST
 
     def apply(self) -> None:
-        """Give the engine the forces that the solve has found."""
-        self.commands.tell()
+        """Apply the forces that the solve has found."""
+        self.commands.apply()
 
     def close_loops(self, dt: float) -> int:
         """Move the coordinates in the arena so that loops are closed, after a step of ``dt`` [s].
 
         Returns:
-            What became of it, or ``LOST``: see :mod:`gltf_bullet.solver.outcomes`.
+            The outcome, or ``LOST``: see :mod:`gltf_bullet.solver.outcomes`.
         """
         lost = self.read()
         return lost or int(prepare(self._islands.row, layout.CLOSE, 0, 0, dt, 0.0, 0.0, 0.0))
 
     def learn(self) -> None:
-        """Take the world as it is for the known one: settings, bodies and constraints."""
+        """Accept the present settings, bodies and constraints of the world as the known ones."""
 
     def look_around(self) -> None:
-        """Ask for contacts now and then where none can be: users may have given PyBullet rules."""
+        """Read contacts now and then although rules forbid them: users may change the rules."""
 
 
 class NativeIo(EngineIo):
-    """The joints of a scene by kernels; what these cannot do is done by PyBullet's calls."""
+    """The joints of a scene by kernels, with PyBullet's calls for what these cannot do."""
 
     is_native = True
 
@@ -124,11 +125,11 @@ class NativeIo(EngineIo):
         fetch: Callable[[], FloatArray],
         meet_nothing: Callable[[], bool],
     ) -> None:
-        """Take over a scene whose ``islands`` are connected with the engine.
+        """Prepare a scene whose ``islands`` are connected with the engine.
 
         Args:
-            calls_for_python: What stands in.
-            islands: Of the scene.
+            calls_for_python: The scene by PyBullet's calls, used where kernels fail.
+            islands: The islands of the scene.
             fetch: Reads all contacts of the world.
             meet_nothing: Returns True if rules and filters keep all links of the scene apart.
         """
@@ -136,7 +137,7 @@ class NativeIo(EngineIo):
         self.commands, self.forget_bases = calls_for_python.commands, calls_for_python.forget_bases
         self._fetch, self._meet_nothing = fetch, meet_nothing
         self._start_count = int(islands.native[1][START_COUNT])
-        """Number of bodies whose contacts are the solve's business."""
+        """Number of bodies whose contacts the solve includes."""
         self._blind_calls = 0
 
     def read(self, *, is_next: bool = False) -> int:
@@ -162,7 +163,7 @@ class NativeIo(EngineIo):
             return
         advance(row, stepping.LEARN, 0.0, 0.0, 0.0, 0.0)
         self._islands.forget()
-        # Contacts that cannot be are not asked for: a sixth of a cart-pole's step (measured).
+        # Impossible contacts are not read: a sixth of a cart-pole's step (measured).
         _, plan, tags = self._islands.native
         ownership = ownership_at(tags, 0)
         is_alone = int(ownership.bodies) >> 32 == ownership.tag_count
@@ -190,16 +191,16 @@ def connect(
     memo: PlanMemo,
     meet_nothing: Callable[[], bool],
 ) -> EngineIo:
-    """Let kernels call the engine for a scene if they can; returns ``io`` itself if not.
+    """Let kernels call the engine for a scene if they can; return ``io`` itself if not.
 
     Args:
         io: The scene by PyBullet's calls.
-        session: The world's.
-        arena: Of the scene.
-        islands: Of the scene.
-        sources: What is read of its bodies.
-        starts: Bodies whose contacts are the solve's business.
-        body_ids: All bodies of the scene, marked.
+        session: The session of the world.
+        arena: The arena of the scene.
+        islands: The islands of the scene.
+        sources: The bodies and joints to read.
+        starts: Bodies whose contacts the solve includes.
+        body_ids: All bodies of the scene, tagged.
         loops: Records of the constraints that close loops.
         memo: Values that are the same for all copies of the plan.
         meet_nothing: Returns True if rules and filters keep all links of the scene apart.
@@ -227,7 +228,7 @@ def connect(
     islands.connect((world.engine, plan, ownership_numbers(session, body_ids)))
     if memo.get(_ANSWERS, answers):
         return NativeIo(io, islands, world.contacts, meet_nothing)
-    # Another library than ours, for all that its versions say.
+    # The library differs from the known one in spite of its version.
     islands.connect(NO_NATIVE)
     io.read()
     return io

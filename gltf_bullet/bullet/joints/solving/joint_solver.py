@@ -1,4 +1,4 @@
-"""One scene in the joint-space solve: read from the engine, prepared, its forces applied."""
+"""The joint-space solve of one scene: reading the engine, solving, applying forces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader, Touching
 from gltf_bullet.bullet.joints.solving.engine_io import EngineIo, connect
 from gltf_bullet.bullet.joints.solving.scene_islands import SceneIslands
-from gltf_bullet.bullet.joints.solving.step_findings import StepFindings
+from gltf_bullet.bullet.joints.solving.step_warnings import StepWarnings
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.errors import EngineError
 from gltf_bullet.numba_aot import IntTable
@@ -33,20 +33,20 @@ from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["JointSolver"]
 
-# --- Puts the joints of an articulation somewhere, in one call a multibody ------------------------
+# --- Writing the joint coordinates of an articulation into the engine -----------------------------
 
 
-class JointPlaces:
-    """The joints and bases of an articulation, as the arena has them."""
+class JointWriter:
+    """Writes an articulation's joint and base states from the arena into the engine."""
 
     def __init__(self, articulation: Articulation) -> None:
-        """Look up where each number is."""
+        """Find the places of the coordinates in the arena."""
         self._client_id = articulation.client_id
         record = articulation.record
         self._all = articulation.body_ids
         self._bodies: list[tuple[int, list[int], list[slice], list[slice]]] = []
         self._bases: list[tuple[int, int]] = []
-        """(body, where its pose and velocities begin) of the bases that the arena knows."""
+        """Bodies of the bases in the arena, with the place of their pose and velocities."""
         at = 0
         for body, (base, links) in zip(articulation.body_ids, record.states, strict=True):
             if base:
@@ -66,16 +66,16 @@ class JointPlaces:
         self._last = articulation.arena.view(record, "last_state")
         self._placed = articulation.arena.view(record, "is_at_last_state")
 
-    def tell(self) -> None:
-        """Give the engine what the arena has; bases that cannot move are left."""
-        self._tell(self._state.tolist(), has_moved=self._is_floating)
+    def write(self) -> None:
+        """Write the arena's coordinates into the engine, bases that cannot move left out."""
+        self._write(self._state.tolist(), has_moved=self._is_floating)
 
-    def restore(self) -> None:
-        """Put everything where the arena has it, at the velocities that it has there."""
-        self._tell(self._state.tolist(), has_moved=True)
+    def write_all(self) -> None:
+        """Write all coordinates and velocities of the arena into the engine."""
+        self._write(self._state.tolist(), has_moved=True)
 
     def are_finite(self) -> bool:
-        """Whether the engine has numbers for all of it."""
+        """Return True if all coordinates and velocities in the engine are finite."""
         client, numbers = self._client_id, list[float]()
         for body in self._all:
             for part in pybullet.getBasePositionAndOrientation(body, client):
@@ -85,8 +85,8 @@ class JointPlaces:
                 numbers += (*state[0], *state[1])
         return all(map(math.isfinite, numbers))
 
-    def _tell(self, numbers: list[float], *, has_moved: bool) -> None:
-        """``has_moved``: the bases, too."""
+    def _write(self, numbers: list[float], *, has_moved: bool) -> None:
+        """``has_moved``: write the bases as well."""
         client = self._client_id
         self._last[:], self._placed[:] = numbers, 1.0
         for body, at in self._bases if has_moved else ():
@@ -106,15 +106,15 @@ class JointPlaces:
             )
 
 
-Pull = Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]
-"""Accelerations [m/s^2] from centres of mass in the world [k, 3] and motion nodes [k]."""
+Acceleration = Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]
+"""Returns accelerations [m/s^2] of centres of mass in the world [k, 3] on motion nodes [k]."""
 
 _EVENTFUL = ~(outcomes.STEPPED | outcomes.CLOSED | outcomes.SENSED)
-"""Outcomes of kernels that Python has to do something about."""
+"""Outcomes of kernels after which Python has something to do."""
 
 
 class JointSolver:
-    """The joint-space solve of all articulations of one scene: what it needs, what it leaves."""
+    """The joint-space solve of all articulations of one scene."""
 
     def __init__(
         self,
@@ -123,15 +123,15 @@ class JointSolver:
         articulations: Sequence[Articulation],
         contacts: ContactReader,
     ) -> None:
-        """Prepare the lists to go through."""
+        """Prepare the solve."""
         self.client_id = client_id
         self.arena = arena
         self.articulations = tuple(articulations)
         self.contacts = contacts
-        """The contacts of the scene's bodies."""
-        self.findings = StepFindings(self.articulations)
-        self.field: Pull | None = None
-        """Accelerations of bodies that the engine does not know."""
+        """Contacts of the scene's bodies."""
+        self.warnings = StepWarnings(self.articulations)
+        self.gravity_change: Acceleration | None = None
+        """Accelerations of bodies by gravity that the engine lacks."""
         self._sources = [
             (body, *state)
             for articulation in articulations
@@ -139,23 +139,25 @@ class JointSolver:
         ]
         self.islands = SceneIslands(arena)
         self.io = EngineIo(client_id, arena, self.islands, self._sources)
-        """The engine, as the joints read it and are applied to it."""
-        self.pushed: list[FloatArray] = []
-        """Tables of the forces that :meth:`push` was given for the coming step."""
+        """Reads joint states from the engine and applies forces."""
+        self.external_forces: list[FloatArray] = []
+        """Tables of the forces of :meth:`apply_force` in the coming step."""
         self.is_last_part = True
         """True if the coming engine step ends a step."""
         self.has_closed = False
         """True if kernels have closed the loops that the last step has opened."""
         self.is_known = False
-        """True if kernels know what touches, or would in the next step, if it stays as it is."""
+        """True if the kernels' memory has the contacts of the last step."""
         self.last: tuple[float, Sequence[float]] = (0.0, (0.0, 0.0, 0.0))
         """Length of the last step [s], and gravity [m/s^2]."""
         self.pairs_seen: int | None = None
-        """Overlaps that the triggers' kernel has counted in the last step; ``None``: it did not."""
+        """Number of overlaps that the triggers' kernel has counted in the last step; ``None``: none
+        ran.
+        """
 
     @property
     def row(self) -> IntTable:
-        """The scene's row of the table that the kernels take."""
+        """The scene's row of the kernels' table."""
         row: IntTable = self.islands.row
         return row
 
@@ -182,47 +184,47 @@ class JointSolver:
             self.contacts.fetch = session.shared(NativeWorld).contacts
 
     def watch(self, watcher: IntArray) -> None:
-        """Let triggers watch the steps that kernels make: see ``Triggers.watcher``."""
+        """Set the array by which kernels' steps count overlaps: see ``Triggers.watcher``."""
         self.islands.connect(self.islands.native, watcher)
 
     # --- reading ------------------------------------------------------------------------------
 
     def read(self, *, is_next: bool = False) -> None:
-        """Take coordinates and velocities of everything from the engine.
+        """Read coordinates and velocities of all joints and bases from the engine.
 
         Args:
             is_next: True if only the engine has changed them since the last time.
 
         Raises:
-            EngineError: They are not finite; the joints are put back to where they were read last.
+            EngineError: They are not finite; the joints are set to the last ones that were.
         """
         self.require_found(self.io.read(is_next=is_next))
 
-    def hear(self, dt: float) -> None:
-        """Let the memory know what motors exert, for a snapshot; ``dt`` [s] of the next step."""
+    def read_motor_forces(self, dt: float) -> None:
+        """Read motor forces into the memory, for a snapshot; ``dt`` [s] of the next step."""
         self.read()
         prepare(self.row, layout.HEAR, 0, 0, dt, 0.0, 0.0, 0.0)
 
     def require_found(self, found: int) -> None:
-        """Raise ``EngineError`` if an outcome says ``LOST``: joints go back to where they were."""
+        """Raise ``EngineError`` if an outcome says ``LOST``; joints get their last states."""
         if found & outcomes.LOST:
             self.io.commands.has_motors = True
-            raise EngineError(self.findings.name_lost(are_back=self._restore_joints()))
+            raise EngineError(self.warnings.name_lost(are_back=self._restore_joints()))
 
     def _restore_joints(self) -> bool:
-        """Put all joints where they were read last.
+        """Set all joints to the states that were read last.
 
         Returns:
-            True if the engine has them there: it does not move bases that are fixed.
+            True if all states in the engine are finite now: fixed bases cannot be set.
         """
-        places = [JointPlaces(articulation) for articulation in self.articulations]
+        places = [JointWriter(articulation) for articulation in self.articulations]
         for articulation in places:
-            articulation.restore()
+            articulation.write_all()
         return all(articulation.are_finite() for articulation in places)
 
     def _read(self, *, is_next: bool) -> None:
         self.read(is_next=is_next)
-        if self.field is None:
+        if self.gravity_change is None:
             return
         for articulation in self.articulations:
             states = articulation.read()
@@ -232,28 +234,30 @@ class JointSolver:
             ]
             nodes = np.array([frames.node[f] for f in massive], dtype=np.intp)
             pull = self.arena.view(articulation.record, "field_acceleration")
-            pull[massive] = self.field(states.com[massive], nodes)
+            pull[massive] = self.gravity_change(states.com[massive], nodes)
 
-    def push(self, number: int, frame: int, force: FloatArray, torque: FloatArray) -> None:
+    def apply_force(self, number: int, frame: int, force: FloatArray, torque: FloatArray) -> None:
         """Apply a force [N] at a frame's centre of mass and a torque [N m] in the coming step."""
         record = self.arena.records[number]
         external = self.arena.view(record, "announced_wrench")
         external[frame, :3] += torque
         external[frame, 3:] += force
-        self.pushed.append(external)
+        self.external_forces.append(external)
 
     @property
     def is_undisturbed(self) -> bool:
-        """True if kernels know all that the coming solve depends on."""
-        return self.is_native and self.field is None and self.contacts.is_undisturbed
+        """True if kernels have all data that the coming solve depends on."""
+        return self.is_native and self.gravity_change is None and self.contacts.is_undisturbed
 
     @property
-    def has_work(self) -> bool:
+    def has_joints(self) -> bool:
         """True if the scene has joints."""
         return bool(self.articulations)
 
-    def look(self, dt: float, gravity: Sequence[float], *, is_next: bool) -> Touching | None:
-        """Read the engine; returns what touches the articulations, or ``None``."""
+    def find_contacts(
+        self, dt: float, gravity: Sequence[float], *, is_next: bool
+    ) -> Touching | None:
+        """Read the engine; return the contacts of the articulations, or ``None``."""
         self._read(is_next=is_next)
         touching = self.contacts.read(dt, gravity)
         self.islands.cells[SCENE.touching] = touching is not None
@@ -261,33 +265,33 @@ class JointSolver:
         return touching
 
     def require_finite(self, status: int) -> None:
-        """Raise ``EngineError`` for forces that are not; the engine was given nothing yet."""
+        """Raise ``EngineError`` for forces that are not finite; none was applied yet."""
         if status & outcomes.NOT_FINITE:
-            raise EngineError(self.findings.explain())
+            raise EngineError(self.warnings.explain())
 
     def steps_needed(self, dt: float, *, has_room: bool = False) -> int:
-        """Count the engine steps that a step of ``dt`` seconds needs, as the joints move now.
+        """Return the number of engine steps that the present motion needs in ``dt`` seconds.
 
-        ``has_room``: nothing is in their way.
+        ``has_room``: nothing is in the way of the links.
         """
         self.read()
         return int(prepare(self.row, layout.DIVIDE, int(has_room), 0, dt, 0.0, 0.0, 0.0))
 
-    def knows_again(self, rows: FloatArray) -> bool:
-        """Return True if links touch each other as they have before: kernels may try again.
+    def recall_contacts(self, rows: FloatArray) -> bool:
+        """Look up contacts of links that have touched before; return True if kernels may try again.
 
         ``rows``: the world's contacts, ROW_SIZE numbers each.
         """
-        return self.islands.know_again(self.contacts.own_rows(rows))
+        return self.islands.recall_contacts(self.contacts.own_rows(rows))
 
     def note(self, dt: float, gravity: Sequence[float]) -> None:
-        """Take note of a step whose forces the engine has."""
+        """Record a step whose forces were applied."""
         self.last = (dt, gravity)
         self.pairs_seen, self.has_closed = None, False
-        if self.pushed and self.is_last_part:
-            for external in self.pushed:
+        if self.external_forces and self.is_last_part:
+            for external in self.external_forces:
                 external[:] = 0.0
-            self.pushed.clear()
+            self.external_forces.clear()
 
     def take(self, found: int, dt: float, gravity: Sequence[float]) -> None:
         """Finish what a kernel has solved, and applied unless its outcome says otherwise.
@@ -304,20 +308,20 @@ class JointSolver:
             found = int(
                 advance(self.row, stepping.LOOK | stepping.SOLVE | stepping.TELL, dt, *gravity)
             )
-        is_told = not found & outcomes.UNTOLD
+        is_applied = not found & outcomes.UNTOLD
         status = found & ~(outcomes.UNTOLD | outcomes.STEPPED)
         self.require_finite(status)
-        self.finish(status, dt, gravity, is_told=is_told)
+        self.finish(status, dt, gravity, is_applied=is_applied)
 
     def finish(
-        self, status: int, dt: float, gravity: Sequence[float], *, is_told: bool = False
+        self, status: int, dt: float, gravity: Sequence[float], *, is_applied: bool = False
     ) -> None:
-        """Apply the forces that the solve has found, unless kernels have (``is_told``)."""
+        """Apply the forces that the solve has found, unless kernels have (``is_applied``)."""
         if status & outcomes.STRANDED:
             for articulation in self.articulations:
                 articulation.refresh_native_limits()
-        self.findings.take(status, self.islands.index)
-        if not is_told:
+        self.warnings.take(status, self.islands.index)
+        if not is_applied:
             self.io.apply()
         self.note(dt, gravity)
         commands = self.io.commands
@@ -331,24 +335,24 @@ class JointSolver:
         self.take_closed(status)
 
     def take_closed(self, status: int) -> None:
-        """Let the engine have the joints where loops are closed; name loops that stay open."""
+        """Write the coordinates of closed loops into the engine; report loops that stay open."""
         if status & outcomes.WAS_MOVED:
             for places in self._looped:
-                places.tell()
+                places.write()
         if status & outcomes.WAS_TORN:
-            self.findings.name_torn()
+            self.warnings.name_open_loops()
 
     @cached_property
-    def _looped(self) -> list[JointPlaces]:
-        """The joints of articulations with loops."""
+    def _looped(self) -> list[JointWriter]:
+        """Joint coordinates of articulations with loops."""
         return [
-            JointPlaces(articulation)
+            JointWriter(articulation)
             for articulation in self.articulations
             if self.arena.record(articulation.record).closure_count
         ]
 
     def forget_motors(self) -> None:
-        """Set the motors that are ours anew: the engine's are not as the state has them."""
+        """Set our motors anew in the next step: the engine's are not the restored ones."""
         self.io.commands.forget()
         self.io.forget_bases()
 
@@ -359,17 +363,17 @@ class JointSolver:
         gravity: Sequence[float],
         joined: Mapping[int, JointSolver] = MappingProxyType({}),
     ) -> list[tuple[JointSolver, int]]:
-        """Solve a scene that touches something; returns its outcome and those of who joins.
+        """Solve a scene with contacts; return its outcome and those of the joined scenes.
 
         ``joined``: solvers of scenes that take their own forces from this solve, by their numbers
-        in ``touching``, after :meth:`take_part`.
+        in ``touching``, after :meth:`read_for_other_solve`.
         """
         arenas = {k: solver.arena for k, solver in joined.items()}
         status, others = self.islands.solve_touching(touching, dt, gravity, arenas)
         return [(self, status), *((solver, others[k]) for k, solver in joined.items())]
 
-    def take_part(self, *, is_next: bool) -> None:
-        """Read the engine for a solve of another scene that this one's bodies are part of."""
+    def read_for_other_solve(self, *, is_next: bool) -> None:
+        """Read the engine for the solve of another scene that includes this one's bodies."""
         self.is_known = False
         self._read(is_next=is_next)
-        self.contacts.pass_over()
+        self.contacts.drop_contacts()

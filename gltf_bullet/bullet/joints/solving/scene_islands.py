@@ -1,4 +1,4 @@
-"""The islands of one scene's step: their arrays, what is put into them, their solve."""
+"""The islands of one scene's step: their arrays, the contacts in them, their solve."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from gltf_bullet.bullet.exchange.contact_memory import (
     NO_CONTACTS,
     TouchMemory,
     TouchPattern,
-    remember,
-    who_touches,
+    contact_pattern,
+    make_memory,
 )
 from gltf_bullet.bullet.exchange.native_calls import NO_NATIVE
 from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
@@ -40,25 +40,25 @@ __all__ = ["ALL_STAGES", "SceneIslands", "cells_of"]
 
 ALL_STAGES = OPEN | GATHER | SOLVE | RELIEVE | FINISH
 _MOST_PATTERNS = 64
-"""Ways of touching that are known again."""
+"""Largest number of contact patterns in the memory."""
 _SPARE = 1.5
-"""Room is made for this many times what is needed: contacts come and go."""
+"""Factor of spare room in new arrays: the number of contacts changes."""
 
 
 class SceneIslands:
-    """Who moves together, and what holds it together."""
+    """The islands of one scene: bodies coupled by contacts and constraints."""
 
     def __init__(self, arena: SceneArrays) -> None:
-        """Room for the articulations of one scene, ``arena``, that touch nothing."""
+        """Allocate arrays for the articulations of one scene, ``arena``, without contacts."""
         self.arena = arena
         self._guests: WeakKeyDictionary[SceneArrays, IntTable] = WeakKeyDictionary()
-        """Rows of other scenes' arenas beside these islands."""
+        """Rows of other scenes' arenas with these islands."""
         self.native = NO_NATIVE
-        """How kernels call the engine, without any where only Python can."""
+        """Arrays by which kernels call the engine; ``NO_NATIVE`` if only Python can."""
         self._watcher: IntArray = np.zeros(0, dtype=np.int64)
         self._touch = NO_CONTACTS
         self._touches: dict[TouchPattern, TouchMemory] = {}
-        """By who touches whom: feet that come and go touch in the same few ways."""
+        """Memories by contact pattern: feet that come and go touch in the same few ways."""
         self._most_marked = 0
         self._marks: IntArray = places(0)
         self._rows = sum(
@@ -68,12 +68,12 @@ class SceneIslands:
         self._room = (len(arena.records), self._rows, 0, 0, self._dofs)
         self.index, self._values = layout.allocate(*self._room, 1024)
         self.row = self._row_of(arena)
-        """Of the table that the kernels take."""
+        """The scene's row of the kernels' table."""
         self.cells = cells_of(self.row)
-        """Its numbers, read and written at a quarter of NumPy's cost."""
+        """The numbers of :attr:`row`, read and written at a quarter of NumPy's cost."""
 
     def _row_of(self, arena: SceneArrays) -> IntTable:
-        """A scene's arrays beside these islands."""
+        """Return the row of a scene's arrays with these islands."""
         if arena is self.arena:
             return layout.row_of(
                 *arena.arrays, self.index, self._values, self.native, self._touch, self._watcher
@@ -85,7 +85,7 @@ class SceneIslands:
     def connect(
         self, native: tuple[IntArray, IntArray, IntArray], watcher: IntArray | None = None
     ) -> None:
-        """Say how kernels call the engine, and who watches the steps that they make."""
+        """Set the arrays by which kernels call the engine and count triggers' overlaps."""
         self.native = native
         self._watcher = self._watcher if watcher is None else watcher
         self._renew_row()
@@ -97,12 +97,12 @@ class SceneIslands:
         self.cells[SCENE.touching] = touching
 
     def forget(self) -> None:
-        """Do not know again who touches whom: the world may be another one."""
+        """Clear the memory of contacts, which is void if the world has changed."""
         self._touch[0][:1] = 0
         self._touches.clear()
 
-    def know_again(self, rows: FloatArray) -> bool:
-        """Remember what was known when the same links touched each other, if they have before.
+    def recall_contacts(self, rows: FloatArray) -> bool:
+        """Use the memory of an earlier step with the same pattern of contacts; False without one.
 
         Args:
             rows: The contacts of the scene's own bodies, ROW_SIZE numbers each.
@@ -118,12 +118,12 @@ class SceneIslands:
         count = len(rows) // ROW_SIZE
         if count > self._most_marked:
             self._most_marked, self._marks = 2 * count, places(2 * count)
-        return who_touches(rows, self._marks)
+        return contact_pattern(rows, self._marks)
 
     # --- the solve ----------------------------------------------------------------------------
 
     def solve_alone(self, dt: float) -> int:
-        """Solve what was prepared and touches nothing; what became of it."""
+        """Solve a prepared scene without contacts; return the outcome."""
         while (status := int(solve(self.row, ALL_STAGES, 0, 0, 0, dt))) == outcomes.NEEDS_ROOM:
             self.make_room()
         return status
@@ -135,9 +135,9 @@ class SceneIslands:
         gravity: Sequence[float],
         joined: Mapping[int, SceneArrays],
     ) -> tuple[int, dict[int, int]]:
-        """Solve a scene that touches something; what became of it and of those that join.
+        """Solve a scene with contacts; return its outcome, and those of the joined scenes.
 
-        ``joined``: of scenes that take their own forces from this solve, by their numbers in
+        ``joined``: arenas of scenes that take their own forces from this solve, by their numbers in
         ``touching``, read anew.
         """
         others = [
@@ -158,7 +158,7 @@ class SceneIslands:
                 break
             self.make_room()
             contacts = self.fill(touching, others)
-        # Nobody takes forces before all have been asked, or sides of a contact would differ.
+        # All impulses are limited before forces are taken, or sides of a contact would differ.
         solve(np.concatenate([self.row, *rows]), RELIEVE, 0, contacts, free, dt)
         status = int(solve(self.row, FINISH, 0, contacts, free, dt))
         self._remember(touching)
@@ -168,11 +168,11 @@ class SceneIslands:
         return status, found
 
     def _remember(self, touching: Touching) -> None:
-        """Spare Python the next step, if the same links touch each other."""
+        """Store the contacts in the kernels' memory, for steps with the same pattern."""
         found = touching.found() if self.native is not NO_NATIVE else None
         if found is not None:
             _, rows, contacts, _, _ = self._room
-            self._touch = remember(found, min(contacts, (rows - self._rows) // 3))
+            self._touch = make_memory(found, min(contacts, (rows - self._rows) // 3))
             pattern = self._pattern(touching.own_rows)
             self._touches.pop(pattern, None)
             self._touches[pattern] = self._touch
@@ -183,9 +183,9 @@ class SceneIslands:
     def _borrow(
         self, touching: Touching, k: int, dt: float, gravity: Sequence[float]
     ) -> SceneArrays:
-        """Another scene's articulations as they are now, for an island that reaches them.
+        """Return another scene's arena in its present state, for an island that reaches it.
 
-        Forces given to the engine twice add up: its own solve tells the engine about it.
+        Its memory stays: forces on it are applied by its own solve, or they would add up.
         """
         reader = touching.readers[k]
         other = reader.articulations[0].arena
@@ -202,7 +202,7 @@ class SceneIslands:
     # --- room ---------------------------------------------------------------------------------
 
     def fill(self, touching: Touching, others: Sequence[SceneArrays]) -> int:
-        """Put contacts and free bodies into the islands; how many contacts there are."""
+        """Write contacts and free bodies into the islands; return the number of contacts."""
         numbers = touching.free_bodies
         free = len(numbers) // FREE.size
         count = touching.fill(self.index, self._values)
@@ -229,7 +229,7 @@ class SceneIslands:
         return count
 
     def make_room(self, *room: int) -> None:
-        """Larger arrays; blocks, rows, contacts, free bodies and velocities where these change."""
+        """Allocate larger arrays; ``room``: blocks, rows, contacts, free bodies and velocities."""
         islands = islands_at(self.index, 0)
         floats = max(
             int(islands.capacity - islands.first),
@@ -243,5 +243,5 @@ class SceneIslands:
 
 
 def cells_of(row: IntTable) -> memoryview:
-    """The numbers of a table, read and written at a quarter of NumPy's cost."""
+    """Return the numbers of a table, read and written at a quarter of NumPy's cost."""
     return row.data.cast("B").cast("q")

@@ -1,4 +1,4 @@
-"""The contacts of a world, read once for all its scenes and grouped by what hangs together."""
+"""The contacts of a world, read once for all its scenes and grouped by connected scenes."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from gltf_bullet.transforms import FloatArray, IntArray
 __all__ = ["WorldContacts"]
 
 Member: TypeAlias = "ContactReader | int"
-"""A scene, or the id of a body that belongs to none."""
+"""A scene, or the id of a body of no scene."""
 
 _NOTHING: FloatArray = np.zeros(0)
 
 
 class WorldContacts:
-    """The contacts of a world with nothing but our scenes in it, read once for all of them."""
+    """The contacts of a world, read once for all scenes that need them."""
 
     def __init__(self, client_id: int, wanted: frozenset[int] | None = None) -> None:
-        """``wanted``: bodies; what touches none of them is left out, unless this is ``None``."""
+        """``wanted``: bodies whose contacts are kept; ``None``: all contacts."""
         self._client_id = client_id
         self._wanted = wanted
         self._rows: FloatArray | None = None
         self._group_of: dict[Member, Member] = {}
-        """Towards who stands for the group."""
+        """Union-find parents; a root represents its group."""
         self._number_of: dict[Member, int] = {}
-        """Of the group that somebody stands for."""
+        """Number of each group, by its root."""
         self._numbers: IntArray = np.zeros(0, dtype=np.int64)
-        """Of the group that each row belongs to, -1 for none."""
+        """Number of the group of each row, -1 for none."""
         self._rows_of: dict[int, FloatArray] = {}
-        """By the number of a group that somebody has asked for."""
+        """Contacts by the number of a group, for those that were given to a reader."""
 
     def give(self, reader: ContactReader) -> None:
-        """Spare a reader its own call: it shall reckon with these the next time.
+        """Give a reader the contacts of its group, so that it makes no call of its own.
 
-        They are all contacts of what hangs together with it: what lies on a neighbour weighs.
+        The group has all that is connected with it by contacts: what lies on a neighbour weighs.
         """
-        if not reader.is_curious:
+        if not reader.reads_engine:
             return
         rows = self._read(reader)
         if not len(self._numbers):
             self._group(rows, reader.owners)
         number = self._number_of.get(self._find(reader))
         if number is None:
-            reader.take(_NOTHING)
+            reader.set_contacts(_NOTHING)
             return
         if number not in self._rows_of:
             self._rows_of[number] = rows[self._numbers == number].ravel()
-        reader.take(self._rows_of[number])
+        reader.set_contacts(self._rows_of[number])
 
     def _read(self, reader: ContactReader) -> FloatArray:
         if self._rows is None:
@@ -82,7 +82,7 @@ class WorldContacts:
         self._numbers = np.array([number_of.get(pair, -1) for pair in bodies], dtype=np.int64)
 
     def _member(self, body: int, owners: Owners) -> Member | None:
-        """What passes forces on to all that touches it: a scene, or somebody else's body."""
+        """Return what transmits forces to all that it touches: a scene, or somebody else's body."""
         owner = owners.get(body)
         if owner is not None and body in owner.where:
             return owner

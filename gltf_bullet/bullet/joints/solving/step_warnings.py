@@ -1,4 +1,4 @@
-"""What only steps show: joints too fast for them, forces that were not found; told once each."""
+"""Issues that only steps show: too fast joints, forces that were not found; reported once each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gltf_bullet.solver.island_layout import islands_at
 from gltf_bullet.solver.step_division import MOST_STEPS
 from gltf_bullet.transforms import IntArray
 
-__all__ = ["StepFindings"]
+__all__ = ["StepWarnings"]
 
 FORCES_NOT_FOUND = IssueKind(
     "FORCES_NOT_FOUND",
@@ -61,21 +61,21 @@ DRIVE_TAKEN_OVER = IssueKind(
 )
 
 
-class StepFindings:
-    """Of the articulations of one scene."""
+class StepWarnings:
+    """Issues found in the steps of one scene's articulations."""
 
     def __init__(self, articulations: Sequence[Articulation]) -> None:
         self._articulations = articulations
-        self._told: set[tuple[IssueKind, int]] = set()
+        self._reported: set[tuple[IssueKind, int]] = set()
         self._issues: tuple[Issue, ...] = ()
 
     @property
     def issues(self) -> tuple[Issue, ...]:
-        """So far."""
+        """Issues so far."""
         return self._issues
 
     def take(self, status: int, index: IntArray) -> None:
-        """What a solve says of a step; ``index``: integers of its islands."""
+        """Report the outcome of a solve; ``index``: integers of its islands."""
         if status & outcomes.TAKEN_OVER:
             self._name_taken_over()
         if status & outcomes.NOT_CONVERGED:
@@ -84,31 +84,31 @@ class StepFindings:
             self._name_left()
 
     def _name_taken_over(self) -> None:
-        """Name the joints of which motors of others have an axis."""
+        """Report the joints with externally driven axes."""
         for articulation in self._articulations:
             articulation.arena.record(articulation.record).external_drive_started = 0
-            if not articulation.taken.any():
+            if not articulation.externally_driven.any():
                 continue
             for row in np.flatnonzero(articulation.rows.is_drive).tolist():
-                if articulation.is_taken(row):
+                if articulation.is_externally_driven(row):
                     planned = articulation.plan.joints[articulation.plan.rows[row].joint]
-                    self._tell(DRIVE_TAKEN_OVER, planned.joint.node)
+                    self._report(DRIVE_TAKEN_OVER, planned.joint.node)
 
     def name_divided(self, dt: float) -> None:
-        """Name whose joints move too far in a step of ``dt`` seconds, which has more parts."""
+        """Report bodies whose joints move too far in a step of ``dt`` seconds."""
         for articulation in self._articulations:
             record, arena = articulation.record, articulation.arena
             needed = float(arena.view(record, "coming_division")[0])
             if needed > 1.0:
-                self._tell(STEP_DIVIDED, _body_at(articulation, 0), time_step=dt)
+                self._report(STEP_DIVIDED, _body_at(articulation, 0), time_step=dt)
             if needed > MOST_STEPS:
-                self._tell(
+                self._report(
                     STEP_TOO_LONG, _body_at(articulation, 0), time_step=dt, needed=needed,
                     most=MOST_STEPS, rate=dt * MOST_STEPS / needed,
                 )  # fmt: skip
 
     def _name_left(self) -> None:
-        """Name the joints whose limits do not hold."""
+        """Report the joints whose limits are exceeded."""
         for articulation in self._articulations:
             record, arena = articulation.record, articulation.arena
             fields = arena.record(record)
@@ -123,19 +123,19 @@ class StepFindings:
                 planned = articulation.plan.joints[planned_row.joint]
                 is_angle = planned_row.row.metric in (RowMetric.CONE, RowMetric.ANGLE)
                 unit = "rad" if is_angle else "m"
-                self._tell(JOINT_LIMIT_LEFT, planned.joint.node, gap=gap, unit=unit)
+                self._report(JOINT_LIMIT_LEFT, planned.joint.node, gap=gap, unit=unit)
 
     def _name_unconverged(self, index: IntArray) -> None:
-        """Name a body of each island whose forces were not found, from the islands' integers."""
+        """Report a body of each island without converged forces, from the islands' integers."""
         islands = islands_at(index, 0)
         labels = index[islands.block_label :]
         for articulation in self._articulations:
             block = articulation.arena.record(articulation.record).block
             if block >= 0 and labels[block] == islands.unconverged_label:
-                self._tell(FORCES_NOT_FOUND, _body_at(articulation, 0))
+                self._report(FORCES_NOT_FOUND, _body_at(articulation, 0))
 
-    def name_torn(self) -> None:
-        """Name the joints of loops that stay open."""
+    def name_open_loops(self) -> None:
+        """Report the joints of loops that stay open."""
         for articulation in self._articulations:
             fields = articulation.arena.record(articulation.record)
             number = int(fields.open_loop) - 1
@@ -145,10 +145,10 @@ class StepFindings:
                 closed = [c for c in articulation.plan.loop_constraints if is_engine_constraint(c)]
                 planned = articulation.plan.joints[closed[number].joint]
                 gap = float(np.abs(gaps[number]).max())
-                self._tell(JOINT_LOOP_TORN, planned.joint.node, gap=gap)
+                self._report(JOINT_LOOP_TORN, planned.joint.node, gap=gap)
 
     def explain(self) -> str:
-        """Whose force is not finite."""
+        """Return the message about forces that are not finite."""
         for articulation in self._articulations:
             record = articulation.record
             tau = articulation.arena.view(record, "joint_force")
@@ -158,7 +158,7 @@ class StepFindings:
         return "a joint asks for a force that is not finite"
 
     def name_lost(self, *, are_back: bool) -> str:
-        """Whose joints the engine has no numbers for, and what became of them."""
+        """Return the message about joints whose states are not finite."""
         nodes = [n for a in self._articulations for n in a.record.frames.node if n >= 0]
         return (
             f"the joints of nodes {nodes} are beyond all numbers, by a step or by somebody else's "
@@ -170,15 +170,15 @@ class StepFindings:
             )
         )
 
-    def _tell(self, kind: IssueKind, node: int, **values: float | str) -> None:
-        if (kind, node) not in self._told:
-            self._told.add((kind, node))
+    def _report(self, kind: IssueKind, node: int, **values: float | str) -> None:
+        if (kind, node) not in self._reported:
+            self._reported.add((kind, node))
             sink = Diagnostics()
             sink.report(kind, JsonPointer(f"/nodes/{node}"), **values)
             self._issues += sink.issues
 
 
 def _body_at(articulation: Articulation, frame: int) -> int:
-    """The motion node that a frame moves: its own, or that of the next frame after it."""
+    """Return the motion node that a frame moves: its own, or that of the next frame with one."""
     nodes = articulation.record.frames.node
     return next((node for node in nodes[frame:] if node >= 0), max(nodes))

@@ -1,7 +1,7 @@
-"""Whether the bodies of one scene are still in the world: every public call asks first.
+"""Ownership of a scene's bodies: every public call checks first that they are still in the world.
 
-An id of a body that somebody else removed goes to the next body that is made, of whomever. Marks
-tell them apart, and the session knows whose each is.
+PyBullet gives the id of a body that somebody else removed to the next body that anybody creates.
+Ownership tags (user data on each body) tell the two apart, and the session knows each tag's owner.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import pybullet
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.errors import EngineError, WorldChangedError
 
-__all__ = ["BodyLease"]
+__all__ = ["BodyOwnership"]
 
 _ROUNDS = 8
-"""Calls of which one asks for another body's mark, where the one created last is ours."""
+"""Number of calls between two checks of another body's tag, where the last created body is ours."""
 
 
-class BodyLease:
-    """The bodies of one scene, and whether they are all still in the world."""
+class BodyOwnership:
+    """The bodies of one scene; raises an error once any of them is gone from the world."""
 
     __slots__ = (
         "_body_ids", "_count", "_last", "_lost", "_name_of", "_next", "_own", "_session", "owner",
@@ -34,17 +34,17 @@ class BodyLease:
         unsynchronised: Container[int],
         name_of: Callable[[int], str],
     ) -> None:
-        """Sign the bodies.
+        """Tag the bodies.
 
         Args:
             session: The world that they were created in.
             body_ids: All bodies of a scene.
             unsynchronised: Those of them that were made in batches.
-            name_of: What to call a body in a message.
+            name_of: Gives the name of a body for a message.
         """
         self.owner = object()
-        """Stands for the scene, and keeps nothing of it alive."""
-        session.sign(body_ids, unsynchronised, self.owner)
+        """Identity of the scene as owner; it keeps nothing of the scene alive."""
+        session.tag(body_ids, unsynchronised, self.owner)
         self._session = session
         self._body_ids = tuple(body_ids)
         self._own = frozenset(body_ids)
@@ -55,11 +55,11 @@ class BodyLease:
         self._lost = ""
 
     def require(self) -> None:
-        """Make sure that the world is the one we know and holds all bodies (measured: 0.8 us).
+        """Raise an error unless the world is the known one and has all bodies (measured: 0.8 us).
 
-        A single one is asked for its mark. Several are counted, and one of them is asked for its
-        mark: the one that was created last, or each time another; all are asked when the count, or
-        the body that was created last, is another.
+        A single body's tag is read. With several, the bodies of the world are counted and one tag
+        is read: that of the body created last, or another one in each call. All tags are read when
+        the count or the last body has changed.
 
         Raises:
             WorldChangedError: The client was disconnected, the world was reset, or somebody else
@@ -69,52 +69,52 @@ class BodyLease:
             raise WorldChangedError(self._lost)
         client_id = self._session.client_id
         try:
-            if len(self._body_ids) == 1 and self._session.holds(self._body_ids[0], self.owner):
+            if len(self._body_ids) == 1 and self._session.has_body(self._body_ids[0], self.owner):
                 return
             count = pybullet.getNumBodies(client_id)
             # A body that is created in the place of a removed one gets its id, and is the last.
             last = pybullet.getBodyUniqueId(count - 1, client_id) if count else -1
         except pybullet.error:
             self._lose(f"physics client {client_id} was disconnected")
-        if count == self._count and last == self._last and self._holds_next(last):
+        if count == self._count and last == self._last and self._has_next(last):
             return
         self._examine()
         self._count, self._last = count, last
 
     def require_body(self, body_id: int) -> None:
-        """:meth:`require`, and this body in particular.
+        """Do as :meth:`require` does, and check the tag of this body in particular.
 
         Raises:
-            WorldChangedError: As of :meth:`require`.
+            WorldChangedError: As for :meth:`require`.
         """
         self.require()
-        if not self._session.holds(body_id, self.owner):
+        if not self._session.has_body(body_id, self.owner):
             self._examine()
 
     def __enter__(self) -> None:
-        """Say what a refusal of the engine means, in what follows."""
+        """Turn PyBullet's errors in the following block into errors of this library."""
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        """Raise what is the matter.
+        """Raise the error that explains a refusal of the engine.
 
         Raises:
             WorldChangedError: Bodies are gone.
-            EngineError: Anything else that the engine refused.
+            EngineError: The engine refused for another reason.
         """
         if isinstance(error, pybullet.error):
             self._examine()
             raise EngineError(str(error)) from error
 
-    def _holds_next(self, last: int) -> bool:
+    def _has_next(self, last: int) -> bool:
         if not self._body_ids:
             return self._session.is_alive()
-        holds, own = self._session.holds, self._body_ids
+        has_body, own = self._session.has_body, self._body_ids
         self._next = (self._next + 1) % (_ROUNDS * len(own))
         if last not in self._own:
-            return holds(own[self._next % len(own)], self.owner)
+            return has_body(own[self._next % len(own)], self.owner)
         others = self._next // _ROUNDS
-        return holds(last, self.owner) and (
-            self._next % _ROUNDS > 0 or holds(own[others], self.owner)
+        return has_body(last, self.owner) and (
+            self._next % _ROUNDS > 0 or has_body(own[others], self.owner)
         )
 
     def _examine(self) -> None:
@@ -126,7 +126,7 @@ class BodyLease:
                 "again; load the asset anew"
             )
         for body_id in self._body_ids:
-            if not session.holds(body_id, self.owner):
+            if not session.has_body(body_id, self.owner):
                 self._lose(
                     f"body {body_id} ({self._name_of(body_id)}) was removed from the world of "
                     f"physics client {session.client_id} by somebody else; remove the scene and "
