@@ -11,7 +11,7 @@ import pytest
 import gltf_bullet as gb
 from gltf_bullet.bullet.exchange.library import SWITCH
 from gltf_bullet.bullet.joints.solving import scene_islands
-from gltf_bullet.solver.island_layout import islands_at
+from gltf_bullet.solver.islands import islands_at
 from gltf_bullet.solver.outcomes import NOT_CONVERGED
 from tests.physics.rings import even_ring
 from tests.physics.scenes import Jointed, world

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from gltf_bullet.solver.contact_following import ROW_SIZE
-from gltf_bullet.solver.island_layout import CONTACT, FREE, HELD
+from gltf_bullet.solver.islands import CONTACT, FREE, HELD
 from gltf_bullet.transforms import FloatArray, cross, matrices_from_quats
 
 __all__ = ["LoadMemory", "RobotLoads"]
@@ -46,7 +46,7 @@ class RobotLoads:
             dt: [s]
             body: The robot.
             link: Which of its links.
-            values: Of the link, as ``island_layout`` has them.
+            values: Of the link, as ``islands`` has them.
         """
         velocity = np.array(values[FREE.velocity : FREE.velocity + 6])
         before = self.memory.get((body, link))

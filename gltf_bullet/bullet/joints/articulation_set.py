@@ -31,7 +31,7 @@ from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.joints.link_places import LinkPlaces
 from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.solver.articulation_arrays import PART, PARTS, SUBSTEPS
-from gltf_bullet.solver.last_step.foreign_motors import OLD_NEWS
+from gltf_bullet.solver.last_step.external_motors import OLD_READING
 from gltf_bullet.transforms import (
     FloatArray,
     Pose,
@@ -408,7 +408,7 @@ class ArticulationSet(JointedLinks):
         self.arena.recall(state.memory)
         for articulation, is_ours in zip(self.articulations, are_ours, strict=True):
             articulation.heard[:] = 1.0
-            articulation.quiet[is_ours] = OLD_NEWS
+            articulation.quiet[is_ours] = OLD_READING
         self.solver.forget_motors()
         for articulation in self.articulations:
             articulation.follow_recovery()

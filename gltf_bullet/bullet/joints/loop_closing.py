@@ -1,7 +1,7 @@
 """The loops of one articulation, kept closed before a step by a stronger pull.
 
-After the step, kernels close what it has opened: see ``solver.last_step.closing``. They pull as
-well where they call the engine; elsewhere Python does.
+After the step, kernels close what it has opened: see ``solver.last_step.loop_closing``. They pull
+as well where they call the engine; elsewhere Python does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pybullet
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.solver.articulation_arrays import POSE
 from gltf_bullet.solver.engine.calls import LOOP_SIZE, loop_at
-from gltf_bullet.solver.engine.telling import CLOSED, LARGEST_GAP
+from gltf_bullet.solver.engine.commands import CLOSED, LARGEST_GAP
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["ClosedLoops", "Grip"]
@@ -77,7 +77,7 @@ class ClosedLoops:
             grip, pivot = self._grips[k], list(self._grips[k].pivot)
             gap: list[float] = np.clip(self._gaps[k], -LARGEST_GAP, LARGEST_GAP).tolist()
             world_from_frame: list[float] = self._poses[grip.frame, :9].tolist()
-            # Sum by sum as ``solver.engine.telling`` does: the engine is told the same to the bit.
+            # Sum by sum as ``solver.engine.commands`` does: the engine is told the same to the bit.
             for j in range(3 if is_open[k] else 0):
                 way = 0.0
                 for i in range(3):

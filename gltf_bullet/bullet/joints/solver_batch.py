@@ -18,19 +18,19 @@ from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine.stepping import (
-    ASK,
     AT_ONCE,
+    BY_SCENE,
+    CHECK_WORLD,
     DIVIDE,
-    EACH,
+    FIND_CONTACTS,
     FORCES,
-    LOOK,
     READ,
     STEP,
     WHOLE_STEP,
     advance,
 )
 from gltf_bullet.solver.entries import prepare, solve
-from gltf_bullet.solver.island_layout import PREPARE, SCENE
+from gltf_bullet.solver.scene_table import PREPARE, SCENE
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["SolverBatch", "WorldContacts"]
@@ -144,7 +144,7 @@ class SolverBatch:
         solvers = [scene.solver for scene in scenes]
         if not all(solver.is_native for solver in solvers):
             return False
-        return not advance(self._table_of(solvers), ASK, 0.0, 0.0, 0.0, 0.0)
+        return not advance(self._table_of(solvers), CHECK_WORLD, 0.0, 0.0, 0.0, 0.0)
 
     def before_step(
         self, scenes: Sequence[ArticulationSet], dt: float, gravity: Sequence[float], *,
@@ -181,21 +181,21 @@ class SolverBatch:
         """Solve without Python whatever can be; which ones."""
         table = self._table_of(solvers)
         found = int(advance(table, FORCES, dt, *gravity))
-        if found & outcomes.TOUCHES and not found & (outcomes.REFUSED | outcomes.LOST):
+        if found & outcomes.NEW_CONTACTS and not found & (outcomes.REFUSED | outcomes.STATE_LOST):
             _know_again(solvers, table)
             table = self._table_of(solvers)
             found = int(advance(table, FORCES, dt, *gravity))
-        if found & (outcomes.REFUSED | outcomes.LOST):  # whose, comes out when each is read
+        if found & (outcomes.REFUSED | outcomes.STATE_LOST):  # whose, comes out when each is read
             return set()
-        if found & outcomes.TOUCHES:
+        if found & outcomes.NEW_CONTACTS:
             reached = [solver.contacts.is_reached for solver in solvers]
             known = (table[:, SCENE.touching] >= 0) & ~np.array(reached)
             solvers = [solver for solver, is_known in zip(solvers, known, strict=True) if is_known]
             if not solvers:
                 return set()
             table = table[known]
-            found = int(advance(table, FORCES & ~(READ | LOOK), dt, *gravity))
-        untold = found & outcomes.UNTOLD
+            found = int(advance(table, FORCES & ~(READ | FIND_CONTACTS), dt, *gravity))
+        untold = found & outcomes.NOT_APPLIED
         columns = table[:, [SCENE.status, SCENE.touching]].tolist()
         for solver, (status, touching) in zip(solvers, columns, strict=True):
             solver.islands.cells[SCENE.touching] = touching
@@ -213,7 +213,8 @@ class SolverBatch:
         if not has_room and all(solver.is_native for solver in solvers):
             table = self._table_of(solvers)
             found = int(advance(table, READ | DIVIDE, dt, 0.0, 0.0, 0.0))
-            if not found & (outcomes.REFUSED | outcomes.LOST):  # whose, comes out when each is read
+            # Whose state is lost comes out when each is read.
+            if not found & (outcomes.REFUSED | outcomes.STATE_LOST):
                 return int(table[0, SCENE.parts]) if found & outcomes.DIVIDES else 1
         return max(solver.steps_needed(dt, has_room=has_room) for solver in solvers)
 
@@ -232,13 +233,13 @@ class SolverBatch:
         is_single = has_motors or any(solver.is_pushed for solver in solvers)
         wanted = 1 if is_single else min(count, AT_ONCE)
         table[0, SCENE.steps] = wanted
-        stages = WHOLE_STEP | EACH if may_divide else (WHOLE_STEP | EACH) & ~DIVIDE
+        stages = WHOLE_STEP | BY_SCENE if may_divide else (WHOLE_STEP | BY_SCENE) & ~DIVIDE
         if has_motors:  # they are set between the solve and the engine's step
             stages &= ~STEP
         found = int(advance(table, stages, dt, *gravity))
         if (
-            found & outcomes.TOUCHES
-            and not found & (outcomes.REFUSED | outcomes.LOST)
+            found & outcomes.NEW_CONTACTS
+            and not found & (outcomes.REFUSED | outcomes.STATE_LOST)
             and _know_again(solvers, table)
         ):
             table = self._table_of(solvers)
@@ -246,11 +247,11 @@ class SolverBatch:
             found = int(advance(table, stages, dt, *gravity))
         steps = int(table[0, SCENE.steps])
         if found & (
-            outcomes.REFUSED | outcomes.LOST | outcomes.TOUCHES | outcomes.DIVIDES
+            outcomes.REFUSED | outcomes.STATE_LOST | outcomes.NEW_CONTACTS | outcomes.DIVIDES
         ):  # whose, comes out when each is read
             # Unless a body is lost, such a step was the first.
-            return MadeSteps(over=steps - 1 if found & outcomes.LOST else 0)
-        is_open, untold = found != outcomes.STEPPED, found & outcomes.UNTOLD
+            return MadeSteps(over=steps - 1 if found & outcomes.STATE_LOST else 0)
+        is_open, untold = found != outcomes.STEPPED, found & outcomes.NOT_APPLIED
         columns = table[:, [SCENE.status, SCENE.touching]].tolist()
         for solver, (status, touching) in zip(solvers, columns, strict=True):
             solver.islands.cells[SCENE.touching] = touching

@@ -31,10 +31,10 @@ class Aftermath:
 
     def take(self, status: int) -> None:
         """What the kernels say of a step that was made."""
-        if status & outcomes.WAS_MOVED:
+        if status & outcomes.LOOPS_MOVED:
             for places in self._looped:
                 places.tell()
-        if status & outcomes.WAS_TORN:
+        if status & outcomes.LOOP_OPEN:
             self._findings.name_torn()
 
     def restore(self) -> bool:

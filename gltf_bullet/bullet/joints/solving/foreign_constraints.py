@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import pybullet
 
 from gltf_bullet.bullet.state.link_states import link_state
-from gltf_bullet.solver.island_layout import HELD
+from gltf_bullet.solver.islands import HELD
 from gltf_bullet.transforms import Pose
 
 __all__ = ["ForeignConstraints"]

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from gltf_bullet.bullet.bodies.foreign_bodies import is_immovable, read_free_body
 from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.solver.contact_following import ENDS, PASSES_ON
-from gltf_bullet.solver.island_layout import FREE
+from gltf_bullet.solver.islands import FREE
 
 __all__ = ["FreeSide", "FreeSides", "Load"]
 

@@ -22,13 +22,12 @@ from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.errors import EngineError
 from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.planning.scene_plan import Derive
-from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver import outcomes
+from gltf_bullet.solver import outcomes, scene_table
 from gltf_bullet.solver.engine import stepping
 from gltf_bullet.solver.engine.calls import START_COUNT
 from gltf_bullet.solver.engine.stepping import advance, ownership_at
 from gltf_bullet.solver.entries import prepare
-from gltf_bullet.solver.island_layout import SCENE
+from gltf_bullet.solver.scene_table import SCENE
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["JointSolver"]
@@ -36,10 +35,10 @@ __all__ = ["JointSolver"]
 Pull = Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]
 """Accelerations [m/s^2] from centres of mass in the world [k, 3] and motion nodes [k]."""
 
-_EVENTFUL = ~(outcomes.STEPPED | outcomes.CLOSED | outcomes.SENSED)
+_EVENTFUL = ~(outcomes.STEPPED | outcomes.LOOPS_CHECKED | outcomes.SENSED)
 """What a kernel says where Python has to do something about it."""
-_OF_LOOPS = outcomes.CLOSED | outcomes.WAS_MOVED | outcomes.WAS_TORN
-_STOPPED = outcomes.REFUSED | outcomes.TOUCHES | outcomes.LOST | outcomes.DIVIDES
+_OF_LOOPS = outcomes.LOOPS_CHECKED | outcomes.LOOPS_MOVED | outcomes.LOOP_OPEN
+_STOPPED = outcomes.REFUSED | outcomes.NEW_CONTACTS | outcomes.STATE_LOST | outcomes.DIVIDES
 _FIXED_STEP = stepping.WHOLE_STEP & ~stepping.DIVIDE
 _STEPPED, _STEPS = outcomes.STEPPED, SCENE.steps
 _BLIND_CALLS = 16
@@ -151,16 +150,16 @@ class JointSolver:
             found = advance(self.row, stepping.READ, 0.0, 0.0, 0.0, 0.0)
             self.require_found(found)
         if found and not self._states.read(is_next=is_next):
-            self.require_found(outcomes.LOST)
+            self.require_found(outcomes.STATE_LOST)
 
     def hear(self, dt: float) -> None:
         """Let the memory know what motors tell, for a snapshot; ``dt`` [s] of the next step."""
         self.read()
-        prepare(self.row, layout.HEAR, 0, 0, dt, 0.0, 0.0, 0.0)
+        prepare(self.row, scene_table.READ_MOTORS, 0, 0, dt, 0.0, 0.0, 0.0)
 
     def require_found(self, found: int) -> None:
         """Raise ``EngineError`` where a kernel says LOST; joints are as they were read last."""
-        if found & outcomes.LOST:
+        if found & outcomes.STATE_LOST:
             self.commands.has_motors = True
             raise EngineError(self.findings.name_lost(are_back=self._aftermath.restore()))
 
@@ -200,15 +199,15 @@ class JointSolver:
             self._look_around()
         if self.is_undisturbed and not self.contacts.has_foreign_constraints():
             found = int(advance(self.row, stepping.FORCES, dt, *gravity))
-            if found & outcomes.TOUCHES and self._knows_touch_again():
+            if found & outcomes.NEW_CONTACTS and self._knows_touch_again():
                 found = int(advance(self.row, stepping.FORCES, dt, *gravity))
             self.require_found(found)
-            if not found & (outcomes.REFUSED | outcomes.TOUCHES):
+            if not found & (outcomes.REFUSED | outcomes.NEW_CONTACTS):
                 self.take(found, dt, gravity)
                 return
         touching = self.look(dt, gravity, is_next=is_next)
         if touching is None:
-            prepare(self.row, layout.PREPARE, 0, 0, dt, *gravity)
+            prepare(self.row, scene_table.PREPARE, 0, 0, dt, *gravity)
             status = self.islands.solve_alone(dt)
         else:
             [(_, status)] = self.solve_touching(touching, dt, gravity)
@@ -249,7 +248,7 @@ class JointSolver:
         ``has_room``: whether nothing is in their way.
         """
         self.read()
-        return int(prepare(self.row, layout.DIVIDE, int(has_room), 0, dt, 0.0, 0.0, 0.0))
+        return int(prepare(self.row, scene_table.DIVIDE, int(has_room), 0, dt, 0.0, 0.0, 0.0))
 
     def advance(self, settings: EngineSettings, count: int, *, may_divide: bool) -> int:
         """Make the world's next steps, all in one call where nothing in them needs Python.
@@ -273,7 +272,7 @@ class JointSolver:
             # They are set between the solve and the engine's step.
             stages &= ~stepping.STEP
         found = advance(self.islands.row, stages, dt, gx, gy, gz)
-        if found & outcomes.TOUCHES and self._knows_touch_again():
+        if found & outcomes.NEW_CONTACTS and self._knows_touch_again():
             cells = self.islands.cells
             cells[_STEPS] = count
             found = advance(self.islands.row, stages, dt, gx, gy, gz)
@@ -289,7 +288,7 @@ class JointSolver:
             self._take_eventful(int(found), dt, gravity)
         else:
             self._note(dt, gravity)
-            self.has_closed = bool(found & outcomes.CLOSED)
+            self.has_closed = bool(found & outcomes.LOOPS_CHECKED)
         if found & outcomes.SENSED:
             self.pairs_seen = cells[SCENE.pairs]
         return made
@@ -310,7 +309,7 @@ class JointSolver:
             found = int(advance(self.row, stepping.STEP, dt, *gravity))
             if not found & outcomes.STEPPED:
                 raise EngineError("stepSimulation: the engine does not answer")
-        if found & outcomes.CLOSED:
+        if found & outcomes.LOOPS_CHECKED:
             self.has_closed = True
             self._aftermath.take(found)
 
@@ -325,8 +324,8 @@ class JointSolver:
 
     def learn(self) -> None:
         """The world is as it should be: :meth:`advance` asks whether it still is."""
-        if self.is_native and advance(self.row, stepping.ASK, 0.0, 0.0, 0.0, 0.0):
-            advance(self.row, stepping.LEARN, 0.0, 0.0, 0.0, 0.0)
+        if self.is_native and advance(self.row, stepping.CHECK_WORLD, 0.0, 0.0, 0.0, 0.0):
+            advance(self.row, stepping.REMEMBER_WORLD, 0.0, 0.0, 0.0, 0.0)
             self.islands.forget()
             # Contacts that cannot be are not asked for: a sixth of a cart-pole's step (measured).
             _, plan, tags = self.islands.native
@@ -356,10 +355,12 @@ class JointSolver:
         while found & outcomes.NEEDS_ROOM:
             self.islands.make_room()
             found = int(
-                advance(self.row, stepping.LOOK | stepping.SOLVE | stepping.TELL, dt, *gravity)
+                advance(
+                    self.row, stepping.FIND_CONTACTS | stepping.SOLVE | stepping.APPLY, dt, *gravity
+                )
             )
-        is_told = not found & outcomes.UNTOLD
-        status = found & ~(outcomes.UNTOLD | outcomes.STEPPED)
+        is_told = not found & outcomes.NOT_APPLIED
+        status = found & ~(outcomes.NOT_APPLIED | outcomes.STEPPED)
         self.require_finite(status)
         self.finish(status, dt, gravity, is_told=is_told)
 
@@ -367,12 +368,12 @@ class JointSolver:
         self, status: int, dt: float, gravity: Sequence[float], *, is_told: bool = False
     ) -> None:
         """Give the engine what the solve has found, unless it was told."""
-        if status & outcomes.STRANDED:
+        if status & outcomes.OUTSIDE_LIMIT:
             for articulation in self.articulations:
                 articulation.refresh_native_limits()
         self.findings.take(status, self.islands.index)
         if not is_told and (
-            not self.is_native or advance(self.row, stepping.TELL, dt, *gravity) & outcomes.REFUSED
+            not self.is_native or advance(self.row, stepping.APPLY, dt, *gravity) & outcomes.REFUSED
         ):
             self.commands.tell()
         self._note(dt, gravity)
@@ -387,7 +388,7 @@ class JointSolver:
             self.require_found(status)
         if status & outcomes.REFUSED:
             self.read()
-            status = prepare(self.row, layout.CLOSE, 0, 0, dt, 0.0, 0.0, 0.0)
+            status = prepare(self.row, scene_table.CLOSE, 0, 0, dt, 0.0, 0.0, 0.0)
         self._aftermath.take(status)
 
     def forget_motors(self) -> None:
