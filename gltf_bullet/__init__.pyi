@@ -30,6 +30,7 @@ from .runtime.report import Report as Report
 from .runtime.report import check as check
 from .runtime.scene import Scene as Scene
 from .runtime.scene_state import SceneState as SceneState
+from .runtime.step_program import step_world as step_world
 from .runtime.trigger_reports import TriggerEvent as TriggerEvent
 from .runtime.views.bodies import Body as Body
 from .runtime.views.joints import DegreeOfFreedom as DegreeOfFreedom
@@ -39,7 +40,6 @@ from .runtime.views.pictures import CameraView as CameraView
 from .runtime.views.pictures import Picture as Picture
 from .runtime.views.triggers import TriggerView as TriggerView
 from .runtime.world_export import export_world as export_world
-from .runtime.world_step import step_world as step_world
-from .scene.cameras import OrthographicLens as OrthographicLens
-from .scene.cameras import PerspectiveLens as PerspectiveLens
+from .scene.nodes import OrthographicLens as OrthographicLens
+from .scene.nodes import PerspectiveLens as PerspectiveLens
 from .version import __version__ as __version__

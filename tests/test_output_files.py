@@ -19,9 +19,9 @@ from typer.testing import CliRunner
 
 import gltf_bullet as gb
 from gltf_bullet import output_files
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.cli import app
-from gltf_bullet.cli.outputs.attempts import Attempts
+from gltf_bullet.cli.output import Attempts
 from gltf_bullet.cli.outputs.media import Frames, write_picture
 from gltf_bullet.envs.showing import write_curve
 from gltf_bullet.output_files import FileAside, written_aside

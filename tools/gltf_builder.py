@@ -22,8 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.gltf.readable_json import readable_json
-from gltf_bullet.gltf.writing import encode_glb, write_document
+from gltf_bullet.gltf.writing import encode_glb, readable_json, write_document
 
 __all__ = ["Channel", "GltfBuilder"]
 

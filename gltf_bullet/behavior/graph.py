@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gltf_bullet.behavior.customs import CustomEvent, Variable
-from gltf_bullet.behavior.operations.declaring import Operation, Variant
+from gltf_bullet.behavior.operations.declaring import CustomEvent, Operation, Variable, Variant
 from gltf_bullet.behavior.pointer_templates import parse_template
 from gltf_bullet.behavior.values import Value
 from gltf_bullet.diagnostics import JsonPointer

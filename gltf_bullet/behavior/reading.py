@@ -11,7 +11,6 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gltf_bullet.behavior.customs import CustomEvent, Variable
 from gltf_bullet.behavior.earlier_drafts import with_present_spellings
 from gltf_bullet.behavior.findings import (
     BEHAVIOR_CONFIGURATION,
@@ -32,7 +31,15 @@ from gltf_bullet.behavior.graph import (
     Source,
 )
 from gltf_bullet.behavior.operations.catalogue import find_operation
-from gltf_bullet.behavior.operations.declaring import ANY, NodeReading, Operation, Sockets, Variant
+from gltf_bullet.behavior.operations.declaring import (
+    ANY,
+    CustomEvent,
+    NodeReading,
+    Operation,
+    Sockets,
+    Variable,
+    Variant,
+)
 from gltf_bullet.behavior.values import (
     DEFAULTS,
     SIGNATURES,

@@ -7,21 +7,180 @@ file: there is no half of it that could be read alone.
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from gltf_bullet.behavior.delays import DELAYS, MOST_DELAYS, Delays
 from gltf_bullet.behavior.graph import Graph
 from gltf_bullet.behavior.host import Host, Property, is_open
 from gltf_bullet.behavior.operations.easing import MOST_EASINGS, Easing, Easings
-from gltf_bullet.behavior.playing import MOST_ANIMATIONS, Playing, Track
 from gltf_bullet.behavior.preparing import Preparation
 from gltf_bullet.behavior.values import Reference, Value
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 
-__all__ = ["Behavior", "BehaviorState", "LogEntry"]
+__all__ = ["Behavior", "BehaviorState", "LogEntry", "effective"]
+
+# --- Activations that wait for their time ("Delay Operations") ------------------------------------
+
+DELAYS = "/extensions/KHR_interactivity/delays"
+"""The list that references to delays refer into."""
+MOST_DELAYS = 4096
+"""At once."""
+_SOON = 1e-9
+"""[s] Sums of time steps round."""
+
+
+class Delays:
+    """The delays of one graph that have not ended yet."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[int, tuple[float, int]] = {}
+        """Time [s] and node by number."""
+        self._queue: list[tuple[float, int]] = []
+        self.next_number = 0
+
+    def add(self, time: float, node: int) -> Reference | None:
+        """Wait until a time [s]; ``None`` where too many wait."""
+        if len(self.waiting) >= MOST_DELAYS:
+            return None
+        number, self.next_number = self.next_number, self.next_number + 1
+        self.waiting[number] = time, node
+        heapq.heappush(self._queue, (time, number))
+        return Reference(DELAYS, number)
+
+    def cancel(self, delay: Value) -> None:
+        """Take one back; anything else is no mistake."""
+        if isinstance(delay, Reference):
+            if delay.collection == DELAYS:
+                self.waiting.pop(delay.number, None)
+        elif isinstance(delay, int):  # of an earlier draft
+            self.waiting.pop(delay, None)
+
+    def cancel_of(self, node: int) -> None:
+        """Take back all of a node."""
+        for number in [k for k, (_, owner) in self.waiting.items() if owner == node]:
+            del self.waiting[number]
+
+    def pop_due(self, now: float) -> int | None:
+        """The node of the next delay whose time has come."""
+        while self._queue and self._queue[0][0] <= now + _SOON:
+            _, number = heapq.heappop(self._queue)
+            found = self.waiting.pop(number, None)
+            if found is not None:
+                return found[1]
+        return None
+
+    def restore(self, waiting: Mapping[int, tuple[float, int]], next_number: int) -> None:
+        """Take back what waited."""
+        self.waiting, self.next_number = dict(waiting), next_number
+        self._queue = sorted((time, number) for number, (time, _) in waiting.items())
+
+
+# --- Animations that a graph plays ("Animation Control Operations") -------------------------------
+
+MOST_ANIMATIONS = 4096
+"""At once."""
+
+
+class Track(NamedTuple):
+    """One animation that plays."""
+
+    start: float
+    end: float
+    stop: float
+    speed: float
+    since: float
+    """[s] When it was begun."""
+    node: int
+    """Whose ``done`` flow follows its end."""
+    stop_node: int
+    """Whose ``done`` flow follows its stop; -1: nobody's."""
+
+    def at(self, now: float) -> tuple[float, int | None]:
+        """The requested time, and once it is over whose flow follows (-1: nobody's)."""
+        if self.start == self.end:
+            return self.start, self.node
+        way = (now - self.since) * self.speed
+        sign = 1.0 if self.start < self.end else -1.0
+        time, slack = self.start + sign * way, _SOON * self.speed
+        # From here on as if it played forwards.
+        there, stop, end = sign * time, sign * self.stop, sign * self.end
+        if sign * self.start <= stop < end and there >= stop - slack:
+            return self.stop, self.stop_node
+        if there >= end - slack:
+            return self.end, self.node
+        return time, None
+
+
+def effective(requested: float, span: float) -> float:
+    """Where in the data of an animation a time of its endless line is [s]."""
+    if span == 0.0 or not math.isfinite(requested):
+        return 0.0
+    number = (
+        math.ceil((requested - span) / span) if requested > 0.0 else math.floor(requested / span)
+    )
+    return min(max(requested - number * span, 0.0), span)
+
+
+class Playing:
+    """The animations that one graph plays."""
+
+    def __init__(self, span: Callable[[int], tuple[float, float] | None]) -> None:
+        self._span = span
+        self.tracks: dict[int, Track] = {}
+        """By animation, in the order of their beginning."""
+        self.heads: dict[int, tuple[float, float]] = {}
+        """The last requested and effective time of each animation that has played."""
+        self.on_stop: Callable[[int], None] = lambda _: None
+        """Called with an animation that was stopped."""
+
+    def begin(
+        self, animation: int, start: float, end: float, speed: float, now: float, node: int
+    ) -> bool:
+        """Play one, in the place of what it did; whether there is room."""
+        if animation not in self.tracks and len(self.tracks) >= MOST_ANIMATIONS:
+            return False
+        self.tracks.pop(animation, None)
+        self.tracks[animation] = Track(start, end, end, speed, now, node, -1)
+        return True
+
+    def stop(self, animation: int) -> None:
+        """Stop one where it is."""
+        if self.tracks.pop(animation, None) is not None:
+            self.on_stop(animation)
+
+    def stop_at(self, animation: int, time: float, node: int) -> None:
+        """Stop one when it comes to a time."""
+        track = self.tracks.get(animation)
+        if track is not None:
+            self.tracks[animation] = track._replace(stop=time, stop_node=node)
+
+    def effective(self, animation: int, requested: float) -> float:
+        """Where in its data an animation is [s]."""
+        span = self._span(animation)
+        return effective(requested, span[1] if span else 0.0)
+
+    def advance(self, now: float) -> Iterator[tuple[int, float, int | None]]:
+        """Every animation with its effective time, and whose flow follows where it is over."""
+        for animation, track in [*self.tracks.items()]:
+            if self.tracks.get(animation) is not track:
+                continue  # a flow that followed has stopped or restarted it
+            requested, follower = track.at(now)
+            time = self.effective(animation, requested)
+            self.heads[animation] = requested, time
+            if follower is not None:
+                del self.tracks[animation]
+            yield animation, time, follower
+
+    def ahead(self, now: float) -> Iterator[tuple[int, float, bool]]:
+        """Where every animation is at a time to come, and whether it is over by then."""
+        for animation, track in self.tracks.items():
+            requested, follower = track.at(now)
+            yield animation, self.effective(animation, requested), follower is not None
+
 
 BEHAVIOR_ENDLESS = IssueKind(
     "BEHAVIOR_ENDLESS",

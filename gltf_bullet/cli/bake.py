@@ -40,7 +40,7 @@ def bake(
     require(fps is None or 0.0 < fps < math.inf, "--fps", "above 0")
     require(out.suffix.lower() in (".gltf", ".glb"), "OUT", "a .gltf or .glb file")
     require_another_file(file, out, force=force, by="--force")
-    from gltf_bullet.bullet.headless import headless_world
+    from gltf_bullet.bullet.session import headless_world
     from gltf_bullet.cli.output import console, print_issues, say
     from gltf_bullet.cli.waiting import waiting
     from gltf_bullet.runtime.asset import read_asset

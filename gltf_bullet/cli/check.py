@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
 
 import typer
 
 from gltf_bullet.cli.loading import Loading, takes_loading
+from gltf_bullet.diagnostics import Issue, Severity
 from gltf_bullet.printable import printable
 
 if TYPE_CHECKING:
@@ -37,7 +40,6 @@ def check(
     if as_json and sarif:
         raise typer.BadParameter("--json and --sarif exclude each other")
     from gltf_bullet.cli.output import console, plain, print_issues, print_json
-    from gltf_bullet.cli.sarif import sarif_log
     from gltf_bullet.runtime.report import check as check_file
 
     with loading.options() as options:
@@ -66,3 +68,68 @@ def _summary(report: Report) -> tuple[object, ...]:
     notes = len(report.issues) - len(report.errors) - len(report.warnings)
     usable = "yes" if report.is_usable else "no"
     return usable, len(report.errors), len(report.warnings), notes, printable(report.path)
+
+
+# --- Reports as SARIF 2.1.0, which code-review tools show beside the file -------------------------
+
+LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def sarif_log(reports: Sequence[Report]) -> dict[str, Any]:
+    """One run over all files; the place of a finding is its JSON pointer."""
+    from gltf_bullet.reference import issue_entries
+    from gltf_bullet.version import __version__
+
+    kinds = {issue.kind.code: issue.kind for report in reports for issue in report.issues}
+    entries = issue_entries()
+    codes = sorted(kinds)
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "gltf-bullet",
+                        "version": __version__,
+                        "rules": [
+                            {
+                                "id": code,
+                                "shortDescription": {"text": kinds[code].message},
+                                "fullDescription": {"text": entries[code].why},
+                                "help": {"text": entries[code].what_to_do},
+                                "defaultConfiguration": {"level": LEVEL[kinds[code].severity]},
+                            }
+                            for code in codes
+                        ],
+                    }
+                },
+                "results": [
+                    _result(report.path, issue, codes.index(issue.code))
+                    for report in reports
+                    for issue in report.issues
+                ],
+            }
+        ],
+    }
+
+
+def _result(path: str, issue: Issue, rule: int) -> dict[str, Any]:
+    return {
+        "ruleId": issue.code,
+        "ruleIndex": rule,
+        "level": LEVEL[issue.severity],
+        "message": {"text": issue.message},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": quote(PurePath(path).as_posix())},
+                    # The reader works on values, not on text: a pointer says where, not a line.
+                    "region": {"startLine": 1},
+                },
+                "logicalLocations": [
+                    {"fullyQualifiedName": str(issue.pointer) or "/", "kind": "object"}
+                ],
+            }
+        ],
+    }

@@ -137,7 +137,7 @@ def convert(
 
 def _masses(source: Path, asset: Asset) -> str:
     """How heavy the file says that a robot is, and how heavy it becomes, or ``""``."""
-    from gltf_bullet.convert.robot_text import stated_mass
+    from gltf_bullet.convert.urdf_repairs import stated_mass
 
     stated = stated_mass(source)
     used = sum(motion.mass or 0.0 for motion in asset.physics.motions.values())

@@ -39,7 +39,7 @@ AllowOption: TypeAlias = Annotated[
 
 def is_robot(path: Path) -> bool:
     """Whether a file is for ``convert`` first: a .urdf, .sdf or MJCF .xml."""
-    from gltf_bullet.convert.robot_text import ROBOT_SUFFIXES
+    from gltf_bullet.convert.urdf_repairs import ROBOT_SUFFIXES
 
     return path.suffix.lower() in ROBOT_SUFFIXES
 

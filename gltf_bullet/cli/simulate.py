@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gltf_bullet.cli.loading import World, parse_size, require, takes_world
-from gltf_bullet.cli.outputs.attempts import Attempts
+from gltf_bullet.cli.output import Attempts
 from gltf_bullet.cli.outputs.tables import CsvTable, text_cell
 from gltf_bullet.cli.robots import AllowOption, FixedBaseOption, read_source
 
@@ -113,8 +113,8 @@ def simulate(
     from gltf_bullet.cli.outputs.film import Film, FilmOptions
     from gltf_bullet.cli.outputs.media import require_media
     from gltf_bullet.cli.outputs.plots import require_plots
-    from gltf_bullet.runtime.falls import FallWatch
     from gltf_bullet.runtime.recording.scene_recording import record
+    from gltf_bullet.runtime.telemetry import FallWatch
     from gltf_bullet.runtime.trigger_reports import TriggerEvent
 
     if plot is not None:

@@ -85,7 +85,7 @@ def view(
     names = every[show] if show in every else tuple(show.split(","))
     require(set(names) <= set(LAYERS), "--show", f"of {', '.join(LAYERS)}, all, none")
     from gltf_bullet.cli.output import say, say_error
-    from gltf_bullet.viewer.view_options import ViewOptions
+    from gltf_bullet.viewer.session import ViewOptions
 
     if not os.path.exists(file):
         raise FileNotFoundError(2, "no such file", os.fspath(file))

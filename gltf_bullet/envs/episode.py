@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.envs.actions import DriveActions
 from gltf_bullet.envs.config import EnvConfig, SentEvent, StepContext, Term, draw
 from gltf_bullet.envs.name_checks import require_names

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from gltf_bullet.bullet.joints.dof_reader import DofReader
-from gltf_bullet.bullet.state.link_states import LinkState
+from gltf_bullet.bullet.state import LinkState
 from gltf_bullet.envs.config import EnvConfig, NodeKey
 from gltf_bullet.envs.sight import Sight, turned
 from gltf_bullet.model import MotionKind

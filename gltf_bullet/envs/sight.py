@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from gltf_bullet.bullet.joints.dof_reader import DofReader
-from gltf_bullet.bullet.state.link_states import LinkState, link_state
+from gltf_bullet.bullet.state import LinkState, link_state
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.runtime.scene import Scene

@@ -10,7 +10,7 @@ import base64
 import json
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -22,13 +22,74 @@ from gltf_bullet.gltf.buffers import read_uri
 from gltf_bullet.gltf.container import BIN_CHUNK, GLB_MAGIC, JSON_CHUNK
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject
-from gltf_bullet.gltf.readable_json import readable_json
 from gltf_bullet.output_files import written_aside
 
 if TYPE_CHECKING:
     import pygltflib
 
-__all__ = ["document_buffers", "encode_glb", "self_contained", "to_gltf2", "write_document"]
+__all__ = [
+    "document_buffers",
+    "encode_glb",
+    "readable_json",
+    "self_contained",
+    "to_gltf2",
+    "write_document",
+]
+
+# --- JSON text that a person can read: what is short stays on one line ----------------------------
+
+LINE_LENGTH = 96
+"""[characters]"""
+
+
+def readable_json(value: object) -> str:
+    """``value`` as indented JSON; arrays and objects that fit stay on one line.
+
+    Raises:
+        TypeError: Something is no JSON value, or a key is no string.
+        ValueError: A number is NaN or infinite, which JSON cannot hold.
+    """
+    return _text(value, "") + "\n"
+
+
+def _text(value: object, indent: str) -> str:
+    if isinstance(value, Mapping):
+        brackets = "{}"
+        entries = [f"{_scalar(_key(key))}: {_text(value[key], indent + '  ')}" for key in value]
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        brackets = "[]"
+        entries = [_text(item, indent + "  ") for item in value]
+        if len(entries) > 1 and not any(isinstance(item, (Mapping, list, tuple)) for item in value):
+            entries = _filled(entries, LINE_LENGTH - len(indent))
+    else:
+        return _scalar(value)
+    inner = ", ".join(entries)
+    if "\n" not in inner and len(indent) + len(inner) <= LINE_LENGTH:
+        return brackets[0] + inner + brackets[1]
+    lines = ",\n".join(f"{indent}  {entry}" for entry in entries)
+    return f"{brackets[0]}\n{lines}\n{indent}{brackets[1]}"
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"a JSON key must be a string; got {key!r}")
+    return key
+
+
+def _scalar(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _filled(entries: Sequence[str], width: int) -> list[str]:
+    """Numbers joined to as few lines as they need."""
+    lines: list[str] = []
+    for entry in entries:
+        if lines and len(lines[-1]) + len(entry) + 4 <= width:
+            lines[-1] += ", " + entry
+        else:
+            lines.append(entry)
+    return lines
+
 
 IMAGE_NOT_EMBEDDED = IssueKind(
     "IMAGE_NOT_EMBEDDED",

@@ -6,7 +6,7 @@ default and approximation is decided here, before the engine is touched.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,22 +22,47 @@ from gltf_bullet.model import (
 )
 from gltf_bullet.model.mass_properties import Moments
 from gltf_bullet.planning.body_plans import BodyPlan, StaticPlan
-from gltf_bullet.planning.collider_groups import PlacedCollider
-from gltf_bullet.planning.mass_planner import MassPlanner, largest_mass, report_mass_ratios
-from gltf_bullet.planning.moved_bodies import MovedBodies
-from gltf_bullet.planning.shape_axes import about_own_shape
+from gltf_bullet.planning.mass_planner import (
+    MassPlanner,
+    PlacedCollider,
+    about_own_shape,
+    largest_mass,
+    report_mass_ratios,
+)
 from gltf_bullet.planning.shapes.planner import PlannedShape, ShapePlanner
-from gltf_bullet.planning.shapes.shape_plans import (
-    PlacedShape,
-)
+from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.scene import NodeFrames
-from gltf_bullet.transforms import (
-    IntArray,
-    Pose,
-    matrices_from_quats,
-)
+from gltf_bullet.transforms import IntArray, Pose, Vec3, matrices_from_quats
 
-__all__ = ["BodyPlans", "plan_bodies"]
+__all__ = ["BodyPlans", "MovedBodies", "plan_bodies"]
+
+# --- The bodies of a plan elsewhere in the world, each of them moved when somebody asks for it ----
+
+
+class MovedBodies(Mapping[int, BodyPlan]):
+    """By motion node. A copy asks for few: its links stand where their base does."""
+
+    def __init__(self, unmoved: Mapping[int, BodyPlan], offset: Vec3) -> None:
+        self.unmoved = unmoved
+        self._offset = offset
+        self._moved: dict[int, BodyPlan] = {}
+
+    def __getitem__(self, node: int) -> BodyPlan:
+        found = self._moved.get(node)
+        if found is None:
+            plan = self.unmoved[node]
+            found = self._moved[node] = plan.at(plan.world_from_body.moved(self._offset))
+        return found
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.unmoved)
+
+    def __len__(self) -> int:
+        return len(self.unmoved)
+
+    def __contains__(self, node: object) -> bool:
+        return node in self.unmoved
+
 
 ANIMATED_COLLIDER_APART = IssueKind(
     "ANIMATED_COLLIDER_APART",

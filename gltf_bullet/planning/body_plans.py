@@ -8,10 +8,10 @@ knows a dialect, and nothing imports pybullet.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from gltf_bullet.model import DEFAULT_MATERIAL, CollisionFilter, MotionKind, PhysicsMaterial
 from gltf_bullet.model.mass_properties import Moments
-from gltf_bullet.planning.changed_values import changed
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
@@ -25,7 +25,23 @@ __all__ = [
     "SurfaceClass",
     "SurfaceKey",
     "SurfacePlan",
+    "changed",
 ]
+
+# --- Values with other fields, for what every copy of an asset changes ----------------------------
+
+T = TypeVar("T")
+
+
+def changed(value: T, **fields: object) -> T:
+    """What ``dataclasses.replace`` does for a dataclass without slots that computes nothing.
+
+    It takes a fifth of the time (measured, of 13 fields: 0.7 us instead of 3.5).
+    """
+    made = object.__new__(value.__class__)
+    made.__dict__.update(value.__dict__, **fields)
+    return made
+
 
 ENGINE_FRICTION = 0.5
 """Of new links in PyBullet (measured)."""

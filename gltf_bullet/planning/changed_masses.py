@@ -21,6 +21,7 @@ from gltf_bullet.planning.joints.articulation_plan import (
     MultibodyPlan,
 )
 from gltf_bullet.planning.mass_planner import MassPlanner, largest_mass
+from gltf_bullet.planning.plan_memo import PlanMemo
 from gltf_bullet.planning.scene_plan import ScenePlan
 
 __all__ = ["differ_in_masses", "with_masses", "with_masses_of"]
@@ -84,7 +85,7 @@ def with_masses(
         plan,
         bodies=BodyPlans(bodies=bodies, statics=plan.bodies.statics),
         articulations=articulations,
-        kept={},
+        memo=PlanMemo(),
     )
 
 

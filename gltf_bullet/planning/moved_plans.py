@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gltf_bullet.planning.body_plans import StaticPlan
-from gltf_bullet.planning.changed_values import changed
-from gltf_bullet.planning.moved_bodies import MovedBodies
+from gltf_bullet.planning.bodies import MovedBodies
+from gltf_bullet.planning.body_plans import StaticPlan, changed
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import Vec3

@@ -2,47 +2,174 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
-from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.model import CollisionFilter, Joint, MotionKind, PhysicsScene, may_collide
 from gltf_bullet.number_ranges import WORLD
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.bodies import BodyPlans, plan_bodies
-from gltf_bullet.planning.contacts.self_exclusions import self_exclusions
+from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.contacts.surfaces import ContactPlan, plan_contacts
-from gltf_bullet.planning.crowds import report_crowds
 from gltf_bullet.planning.gravity import GravityPlan, plan_gravity
 from gltf_bullet.planning.inner_motion import InnerNode, plan_inner_nodes, report_animated_sizes
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.joints.articulations import plan_articulations
 from gltf_bullet.planning.joints.fixed_bases import with_fixed_bases
+from gltf_bullet.planning.plan_memo import PlanMemo
 from gltf_bullet.planning.shapes.decomposition import Decomposer
+from gltf_bullet.planning.shapes.extents import extent_of
 from gltf_bullet.planning.shapes.planner import MeshOf, ShapePlanner
 from gltf_bullet.planning.skewed_axes import report_skewed_axes
 from gltf_bullet.planning.triggers import TriggerPlans, plan_triggers
 from gltf_bullet.scene import NodeFrames, NodeTree
-from gltf_bullet.transforms import BoolArray, IntArray
+from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "AnimatedNodes",
-    "Derive",
-    "ScenePlan",
-    "plan_scene",
-    "within",
-    "within_reach",
-]
+__all__ = ["AnimatedNodes", "ScenePlan", "plan_scene", "within", "within_reach"]
 
-
-T = TypeVar("T")
+# --- Filters that only keep a jointed body from meeting itself ------------------------------------
+#
+# A robot's links are in a system that does not meet that system. What a file calls its systems
+# holds within the file: of two robots made of one file, each is to meet the other, as two of
+# ``loadURDF`` do. So its links are kept apart as those that joints keep apart, and are plain to
+# everybody else.
 
 
-Derive: TypeAlias = Callable[[object, Callable[[], Any]], Any]
-""":meth:`ScenePlan.derive`, for those who know no more of a plan."""
+def self_exclusions(
+    bodies: BodyPlans, joints: Mapping[int, Joint], motion_node_of: IntArray
+) -> dict[CollisionFilter, frozenset[int]]:
+    """Filters that forbid nothing but meetings within one jointed body, and its motion nodes.
+
+    The systems of such a filter are those that it does not collide with, and no other filter of
+    the scene has them; all colliders of two bodies or more have it, and joints hold these together.
+    """
+    members = _bodies_by_filter(bodies)
+    filters = [found for found in members if found is not None]
+    own = {
+        found: frozenset(members[found])
+        for found in filters
+        if found.systems
+        and found.not_collide_with == found.systems
+        and len(members[found] - {-1}) > 1
+        and -1 not in members[found]
+        and not any(found.systems & other.systems for other in filters if other != found)
+        and all(
+            group.filter == found for node in members[found] for group in bodies.bodies[node].groups
+        )
+    }
+    if not own:
+        return {}
+    linked = _linked(joints, motion_node_of)
+    return {f: nodes for f, nodes in own.items() if any(nodes <= group for group in linked)}
+
+
+def _bodies_by_filter(bodies: BodyPlans) -> dict[CollisionFilter | None, set[int]]:
+    """Motion nodes of the colliders that have a filter; -1 for static ones."""
+    members: dict[CollisionFilter | None, set[int]] = {}
+    for node, plan in bodies.bodies.items():
+        for group in plan.groups:
+            members.setdefault(group.filter, set()).add(node)
+    for static in bodies.statics:
+        members.setdefault(static.filter, set()).add(static.owner)
+    return members
+
+
+def _linked(joints: Mapping[int, Joint], motion_node_of: IntArray) -> list[set[int]]:
+    """Motion nodes that joints hold together."""
+    groups: list[set[int]] = []
+    for joint in joints.values():
+        if joint.connected_node is None:
+            continue
+        ends = {int(motion_node_of[joint.node]), int(motion_node_of[joint.connected_node])} - {-1}
+        met = [group for group in groups if group & ends]
+        groups = [group for group in groups if group not in met]
+        groups.append(ends.union(*met))
+    return groups
+
+
+# --- Bodies that are put into one place, more of them than an engine can take apart ---------------
+
+MOST_PAIRS = 1000
+"""PyBullet's memory for the contacts of one heap grows one contact at a time: the first step of 60
+boxes in one place (1770 pairs) takes 8.5 s, of 120 more than a minute (measured, engine alone)."""
+_DEEP = 0.5
+"""Two bodies are in one place where their centres are nearer than that share of half their sizes;
+neighbours in a heap are twice as far apart."""
+_CHUNK = 1 << 18
+"""Pairs that are looked at together."""
+
+BODIES_IN_ONE_PLACE = IssueKind(
+    "BODIES_IN_ONE_PLACE",
+    Severity.ERROR,
+    "more than {allowed} pairs of dynamic bodies that collide have their centres inside of each "
+    "other, as the body of this node and that of node {other}; the first step would take minutes",
+)
+
+
+def report_crowds(bodies: Iterable[BodyPlan], diagnostics: Diagnostics) -> None:
+    """Refuse more than ``MOST_PAIRS`` pairs of dynamic bodies that stand in each other."""
+    solid = [plan for plan in bodies if plan.kind is MotionKind.DYNAMIC and plan.groups]
+    if len(solid) * (len(solid) - 1) // 2 <= MOST_PAIRS:
+        return
+    centers, sizes = _centers(solid), _sizes(solid)
+    axis = int(np.ptp(centers, axis=0).argmax())
+    order = np.argsort(centers[:, axis], kind="stable")
+    centers, sizes = centers[order], sizes[order]
+    along = centers[:, axis]
+    ends = np.searchsorted(along, along + _DEEP * (sizes + sizes.max()), "right")
+    counts = np.maximum(ends - np.arange(len(solid)) - 1, 0)
+    if int(counts.sum()) <= MOST_PAIRS:
+        return
+    met = 0
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    begin = 0
+    while begin < len(solid):
+        end = max(begin + 1, int(np.searchsorted(starts, starts[begin] + _CHUNK, "right")) - 1)
+        one = np.repeat(np.arange(begin, end), counts[begin:end])
+        other = np.arange(len(one)) - np.repeat(
+            starts[begin:end] - starts[begin], counts[begin:end]
+        )
+        other += one + 1
+        apart = np.linalg.norm(centers[other] - centers[one], axis=1)
+        is_deep = apart < _DEEP * (sizes[one] + sizes[other])
+        for a, b in zip(order[one[is_deep]].tolist(), order[other[is_deep]].tolist(), strict=True):
+            met += _meet(solid[a], solid[b])
+            if met > MOST_PAIRS:
+                at = ROOT / "nodes" / solid[a].node
+                diagnostics.report(BODIES_IN_ONE_PLACE, at, allowed=MOST_PAIRS, other=solid[b].node)
+                return
+        begin = end
+
+
+def _meet(one: BodyPlan, other: BodyPlan) -> bool:
+    return any(may_collide(a.filter, b.filter) for a in one.groups for b in other.groups)
+
+
+def _centers(plans: list[BodyPlan]) -> FloatArray:
+    """Centres of mass in the world [m], shape [k, 3]."""
+    return np.array(
+        [plan.world_from_body.apply(plan.body_from_inertial.translation) for plan in plans]
+    )
+
+
+def _sizes(plans: list[BodyPlan]) -> FloatArray:
+    """Half of the thickness of the thickest collider of each [m], shape [k]."""
+    known: dict[int, float] = {}
+    sizes = []
+    for plan in plans:
+        thickest = 0.0
+        for group in plan.groups:
+            for placed in group.shapes:
+                key = id(placed.shape)
+                if key not in known:
+                    known[key] = float(extent_of(placed).half.min())
+                thickest = max(thickest, known[key])
+        sizes.append(thickest)
+    return np.array(sizes)
+
 
 ANIMATED_AND_JOINTED = IssueKind(
     "ANIMATED_AND_JOINTED",
@@ -116,16 +243,8 @@ class ScenePlan:
     animated: AnimatedNodes
     inner: tuple[InnerNode, ...] = ()
     """What animations move within dynamic bodies."""
-    kept: dict[object, Any] = field(default_factory=dict)
-    """What its executors have worked out of it that holds wherever it is moved to."""
-
-    def derive(self, key: object, make: Callable[[], T]) -> T:
-        """What was made for ``key``; made now where this is the first of all copies to ask."""
-        if key in self.kept:
-            known: T = self.kept[key]
-            return known
-        made = self.kept[key] = make()
-        return made
+    memo: PlanMemo = field(default_factory=PlanMemo)
+    """Values that its executors have computed of it."""
 
 
 def within_reach(frames: NodeFrames, diagnostics: Diagnostics) -> NodeFrames:

@@ -4,8 +4,14 @@
 the module that declares a code is imported to explain it.
 """
 
-from gltf_bullet.reference.issue_entries import IssueEntry, issue_entries, parse_entries
-from gltf_bullet.reference.pages import page, page_names, page_title
+from gltf_bullet.reference.issue_entries import (
+    IssueEntry,
+    issue_entries,
+    page,
+    page_names,
+    page_title,
+    parse_entries,
+)
 
 __all__ = [
     "IssueEntry",

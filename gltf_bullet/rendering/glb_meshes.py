@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,62 @@ from trimesh.visual.material import PBRMaterial
 
 from gltf_bullet.rendering.colors import linear_from_srgb, srgb_from_linear
 from gltf_bullet.rendering.visual_plans import VisualMesh
-from gltf_bullet.rendering.web_colors import shown_in_browser
+from gltf_bullet.transforms import FloatArray
 
-__all__ = ["glb_of"]
+__all__ = ["film_of", "glb_of", "shown_in_browser"]
+
+# --- Colours for three.js as viser uses it, so that a browser shows them as the file says ---------
+#
+# viser lights its scenes twice as bright as white is, and leaves three.js's ACES film curve on: a
+# green of (124, 188, 124) came out as (215, 235, 215) (measured). What goes through the inverse of
+# both first comes out as it was. The lights themselves stay viser's: pages that play over and over
+# go back to them at each turn.
+
+LEVEL_LIGHT: Final = np.array([2.19, 2.19, 2.46])
+"""What a white level surface sends back of viser's lights (its environment "city", and 3.0 from
+above), as a share of what is white; measured with levels of grey."""
+
+# ACESFilmicToneMapping of three.js (tonemapping_pars_fragment.glsl): Stephen Hill's fit.
+_TO_FILM: Final = np.array(
+    [[0.59719, 0.35458, 0.04823], [0.07600, 0.90834, 0.01566], [0.02840, 0.13383, 0.83777]]
+)
+_TO_SCREEN: Final = np.array(
+    [[1.60475, -0.53108, -0.07367], [-0.10208, 1.10813, -0.00605], [-0.00327, -0.07276, 1.07602]]
+)
+_EXPOSURE: Final = 1.0 / 0.6
+_A, _B, _C, _D, _E = 0.0245786, 0.000090537, 0.983729, 0.4329510, 0.238081
+"""Of the curve (v (v + a) - b) / (v (c v + d) + e)."""
+_MOST: Final = 0.999
+"""Of what the curve can give, whose inverse goes to infinity soon."""
+
+
+def film_of(linear: npt.ArrayLike) -> FloatArray:
+    """Apply the curve to linear light, shape [..., 3]."""
+    v = np.asarray(linear, dtype=np.float64) * _EXPOSURE @ _TO_FILM.T
+    curved = (v * (v + _A) - _B) / (v * (_C * v + _D) + _E)
+    result: FloatArray = np.clip(curved @ _TO_SCREEN.T, 0.0, 1.0)
+    return result
+
+
+def _before_film(linear: FloatArray) -> FloatArray:
+    """Apply the inverse of the curve, shape [..., 3]."""
+    wanted = np.clip(linear @ np.linalg.inv(_TO_SCREEN).T, 0.0, _MOST)
+    a, b, c = 1.0 - _C * wanted, _A - _D * wanted, -_B - _E * wanted
+    v = (np.sqrt(b * b - 4.0 * a * c) - b) / (2.0 * a)
+    result: FloatArray = np.maximum(v @ np.linalg.inv(_TO_FILM).T, 0.0) / _EXPOSURE
+    return result
+
+
+def shown_in_browser(shown: npt.ArrayLike) -> FloatArray:
+    """The sRGB colours that a level surface must have to be seen so; 0..1, shape [..., 3].
+
+    Colours that would have to send back more light than falls on them are the brightest ones of
+    their hue: white is seen as 243 of 255.
+    """
+    light = _before_film(linear_from_srgb(shown)) / LEVEL_LIGHT
+    brightest = np.maximum(light.max(axis=-1, keepdims=True), 1.0)
+    return srgb_from_linear(light / brightest)
+
 
 _MATT = "KHR_materials_specular"
 """Extension that says that nothing shines: what does is not of the file's colour."""

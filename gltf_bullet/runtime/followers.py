@@ -15,6 +15,7 @@ from typing import TypeAlias
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.plan_memo import MemoKey
 from gltf_bullet.runtime.animation.animator import Animator, AnimatorState
 from gltf_bullet.runtime.animation.deforming_colliders import DeformingColliders
 from gltf_bullet.runtime.animation.driver import AnimationDriver
@@ -40,6 +41,10 @@ class Jump(enum.Enum):
     """It is there."""
     OTHER_RUN = enum.auto()
     """The scene has gone back to a state."""
+
+
+_HAS_WORK: MemoKey[bool] = MemoKey("something moves or changes that is no body")
+_LOCAL_MATRICES: MemoKey[FloatArray] = MemoKey("local transforms of all nodes, as authored")
 
 
 class Followers:
@@ -80,7 +85,7 @@ class Followers:
         self.has_moved = False
         for made in ("_nodes", "driver", "watch"):
             self.__dict__.pop(made, None)
-        self.are_busy = world.plan.derive("has followers", self._find_work)
+        self.are_busy = world.plan.memo.get(_HAS_WORK, self._find_work)
         """Whether anything moves or changes that is no body."""
         if self.are_busy:
             self.driver, self.watch  # noqa: B018  # they note how everything begins
@@ -191,7 +196,7 @@ class Followers:
         if self.has_moved or self.__dict__.keys() & {"_nodes", "animator"}:
             return self.animator.state(), self.place().copy()
         plan = self._world.plan
-        local = plan.derive(Animator, self._asset.tree.local_matrices)
+        local = plan.memo.get(_LOCAL_MATRICES, self._asset.tree.local_matrices)
         return AnimatorState(local=local), plan.frames.world_from_node
 
     def take(self, matrices: FloatArray) -> None:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gltf_bullet.bullet.rendering.shown_links import ShownLink
+from gltf_bullet.bullet.rendering.visuals import ShownLink
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import (
     BoolArray,

@@ -22,6 +22,7 @@ from gltf_bullet.gltf.buffers import resolve_relative_uri
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.number_ranges import WORLD
 from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.plan_memo import MemoKey
 from gltf_bullet.planning.scene_plan import within_reach
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.placement import Placement
@@ -29,6 +30,8 @@ from gltf_bullet.runtime.translation import Translation, translate_at
 from gltf_bullet.scene import NodeFrames
 
 __all__ = ["recent_asset", "recent_translation"]
+
+_FARTHEST: MemoKey[float] = MemoKey("the largest number in the transforms of nodes")
 
 _MOST_FILES, _MOST_BYTES = 8, 64 << 20
 """How many files are remembered, and their size together: what was read of them stays in memory."""
@@ -123,7 +126,7 @@ def recent_translation(
         kept[key] = found
     plan = found.plan
     frames = plan.frames.moved(placement.offset)
-    farthest = plan.derive("farthest", lambda: _farthest(plan.frames))
+    farthest = plan.memo.get(_FARTHEST, lambda: _farthest(plan.frames))
     if farthest + max(map(abs, frames.offset)) > WORLD:
         too_far = Diagnostics()
         if within_reach(frames, too_far) is not frames:

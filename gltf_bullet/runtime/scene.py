@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from gltf_bullet.bullet.contacts.contact_points import Contacts
 from gltf_bullet.bullet.joints.joint_controls import JointControls
@@ -17,6 +17,7 @@ from gltf_bullet.diagnostics import Issue
 from gltf_bullet.number_ranges import finite_vector
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.rendering.camera import Camera
+from gltf_bullet.runtime.animation.players import Animations
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.recent import recent_translation
@@ -25,15 +26,15 @@ from gltf_bullet.runtime.scene_state import SceneState, require_own
 from gltf_bullet.runtime.step_program import StepProgram
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.runtime.views.bodies import Body
-from gltf_bullet.runtime.views.drive_targets import Targets, set_drive_targets
 from gltf_bullet.runtime.views.export import write_pose
-from gltf_bullet.runtime.views.nodes import NodeView
+from gltf_bullet.runtime.views.joints import JointView, Targets, set_drive_targets
+from gltf_bullet.runtime.views.nodes import ByNode, Nodes, NodeView
 from gltf_bullet.runtime.views.notebook import scene_page
-from gltf_bullet.runtime.views.pictures import Picture
+from gltf_bullet.runtime.views.pictures import CameraView, Picture, Pictures
 from gltf_bullet.runtime.views.pointers import get_value, set_value
 from gltf_bullet.runtime.views.ray_casts import cast_filtered_rays
 from gltf_bullet.runtime.views.restart import restart
-from gltf_bullet.runtime.views.scene_views import SceneViews
+from gltf_bullet.runtime.views.triggers import TriggerView
 from gltf_bullet.runtime.worlds.live_scenes import LiveScenes
 from gltf_bullet.transforms import FloatArray
 
@@ -43,8 +44,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Scene"]
 
+V = TypeVar("V")
 
-class Scene(SceneViews):
+
+class Scene:
     """A loaded asset, made by :func:`gltf_bullet.load_gltf` or ``Asset.instantiate``.
 
     All public poses, points and velocities are in the Bullet world, in metres and seconds. What
@@ -72,6 +75,7 @@ class Scene(SceneViews):
             self._program = session.shared(StepProgram)
             self._program.join(core)
         self.core = core
+        """What runs: for tools that need more than its users see."""
         self.asset = asset
         """The file."""
         self.client_id = client_id
@@ -87,6 +91,50 @@ class Scene(SceneViews):
 
     def _repr_html_(self) -> str:
         return scene_page(self.core, self.pictures, self.bodies)
+
+    # --- views, made when somebody looks: many scenes are only stepped --------------------------
+
+    @property
+    def animations(self) -> Animations:
+        """The file's animations: play, pause, stop, seek, speed, loop, time of each."""
+        return self.core.followers.animations
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """All nodes of the file, in file order."""
+        return Nodes(self.core)
+
+    @cached_property
+    def bodies(self) -> ByNode[Body]:
+        """Bodies by node index or name."""
+        return self._views("bodies", Body, self.core.world.plan.bodies.bodies)
+
+    @cached_property
+    def joints(self) -> ByNode[JointView]:
+        """Simulated joints by node index or name."""
+        return self._views("joints", JointView, self.core.joint_controls.joint_nodes)
+
+    @cached_property
+    def triggers(self) -> ByNode[TriggerView]:
+        """Triggers by node index or name; the parts of a compound are in the compound."""
+        return self._views("triggers", TriggerView, self.core.world.plan.triggers.nodes)
+
+    def _views(
+        self, what: str, view: Callable[[SceneCore, int], V], at: Iterable[int]
+    ) -> ByNode[V]:
+        return ByNode(
+            what, {node: view(self.core, node) for node in at}, self.core.asset.tree.names
+        )
+
+    @cached_property
+    def pictures(self) -> Pictures:
+        """Pictures for films and tools; :meth:`render` takes single ones."""
+        return Pictures(self.core)
+
+    @property
+    def cameras(self) -> ByNode[CameraView]:
+        """Cameras of the file by node index or name."""
+        return self.pictures.cameras
 
     # --- stepping -----------------------------------------------------------------------------
 
@@ -373,6 +421,10 @@ class Scene(SceneViews):
             KeyError: Nothing of the asset model is there.
         """
         self.core.require_alive()
+        with self.core.engine_errors():
+            return self._get(pointer)
+
+    def _get(self, pointer: str) -> Any:
         acting = self.core.acting
         try:
             if acting is not None and acting.keeps(pointer):
@@ -402,7 +454,8 @@ class Scene(SceneViews):
         """
         self.core.require_alive()
         try:
-            set_value(self.core, pointer, value)
+            with self.core.engine_errors():
+                set_value(self.core, pointer, value)
         except KeyError:
             if self.behavior is None or not self.behavior.keep(pointer, value):
                 raise

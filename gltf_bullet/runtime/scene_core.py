@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies
 from gltf_bullet.bullet.joints.joint_controls import JointControls
-from gltf_bullet.bullet.rendering.shown_links import move_links
+from gltf_bullet.bullet.rendering.visuals import move_links
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
-from gltf_bullet.bullet.state.body_states import BodyStates
-from gltf_bullet.bullet.state.snapshots import EngineSnapshot
+from gltf_bullet.bullet.state import BodyStates, EngineSnapshot
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.diagnostics import Issue, with_names
 from gltf_bullet.errors import SceneRemovedError
@@ -24,7 +23,6 @@ from gltf_bullet.runtime.followers import Followers
 from gltf_bullet.runtime.moving_model import begins_to_move, moved_as, with_cruises, with_velocities
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
-from gltf_bullet.runtime.scene_model import SceneModel
 from gltf_bullet.runtime.scene_state import SceneState
 from gltf_bullet.runtime.skipped_steps import SkippedSteps
 from gltf_bullet.runtime.start_states import SceneStart
@@ -34,6 +32,27 @@ from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["PointerWriter", "SceneCore"]
+
+# --- What of a file a scene simulates, and what its users have made of that -----------------------
+
+
+class SceneModel:
+    """What is simulated, changes by pointer included."""
+
+    def __init__(self, at_load: PhysicsScene) -> None:
+        self.at_load = at_load
+        """As the file has it."""
+        self.now = at_load
+        """As it is simulated."""
+
+    def edit(self, physics: PhysicsScene) -> None:
+        """Simulate another one from now on."""
+        self.now = physics
+
+    def take_tables(self, physics: PhysicsScene) -> None:
+        """Simulate one that differs at most in what nothing is made of."""
+        if physics is not self.now and physics.tables != self.now.tables:
+            self.edit(physics)
 
 
 class SceneGraph(Protocol):
@@ -90,7 +109,8 @@ class SceneCore:
         """... whether it is no fixed number of them."""
         self.acting: SceneGraph | None = None
         """The file's behavior graph, set by who makes the scene."""
-        self._listeners: list[Callable[[], object]] = []
+        self.listeners: list[Callable[[], object]] = []
+        """What is called at the end of each step: see :meth:`on_step`."""
         self._when_removed: list[Callable[[], object]] = []
         self.followers = Followers(asset, placement, options, self.require_alive)
         world = self._engine_world(translation)
@@ -240,14 +260,9 @@ class SceneCore:
         return self.is_divided_by_need and (self.acting is None or self.acting.is_idle)
 
     @property
-    def is_listened_to(self) -> bool:
-        """Whether somebody is called at the end of each step."""
-        return bool(self._listeners)
-
-    @property
     def is_unattended(self) -> bool:
         """Whether nobody but its bodies and joints wants to know of the next step."""
-        is_watched = self._is_busy or self._listeners or self.is_removed
+        is_watched = self._is_busy or self.listeners or self.is_removed
         return not (is_watched or self._start.is_wanted or self._acts)
 
     @property
@@ -258,7 +273,7 @@ class SceneCore:
     @property
     def is_interfered(self) -> bool:
         """Whether anybody may have changed the world within the last step, as who watches may."""
-        return bool(self._is_busy or self._listeners or self.events or self._acts)
+        return bool(self._is_busy or self.listeners or self.events or self._acts)
 
     def begin_step(self, settings: EngineSettings) -> None:
         """What comes once in a step: the state to reset to, animations, the world's settings."""
@@ -280,15 +295,11 @@ class SceneCore:
         """
         self.world.before_step(settings, self.followers.place, part, parts)
 
-    def finish_step(self, settings: EngineSettings, made: int = 0, *, is_last: bool = True) -> None:
-        """Take in an engine step, or ``made`` of those that kernels have made.
-
-        ``is_last``: it ends a step, so that listeners want to know.
-        """
-        self.note_steps(settings.time_step, made or 1)
-        if not (made and self.world.quiet_steps.are_over):
-            self.world.after_step(settings)
-        is_watched = self._is_busy or self._listeners
+    def finish_step(self, settings: EngineSettings, *, is_last: bool = True) -> None:
+        """Take in an engine step; ``is_last``: it ends a step, so that listeners are called."""
+        self.note_steps(settings.time_step, 1)
+        self.world.after_step(settings)
+        is_watched = self._is_busy or self.listeners
         if is_watched:
             self.refresh()
         if self._has_triggers:
@@ -298,7 +309,7 @@ class SceneCore:
         elif not is_watched:
             self.world.put_back_fast()
         if is_last:
-            for listener in tuple(self._listeners):
+            for listener in tuple(self.listeners):
                 listener()
         if self.acting is not None:
             self.acting.after_step(self.events)
@@ -335,11 +346,11 @@ class SceneCore:
 
     def on_step(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Call ``callback`` at the end of every :meth:`after_step`; returns what ends it."""
-        self._listeners.append(callback)
+        self.listeners.append(callback)
 
         def end() -> None:
             with suppress(ValueError):
-                self._listeners.remove(callback)
+                self.listeners.remove(callback)
 
         return end
 
@@ -462,6 +473,18 @@ class SceneCore:
     def on_remove(self, callback: Callable[[], object]) -> None:
         """Call ``callback`` once, at the end of :meth:`remove`."""
         self._when_removed.append(callback)
+
+    @contextmanager
+    def engine_errors(self) -> Iterator[None]:
+        """Within it, what PyBullet refuses is raised as our own error, whatever the scene is then.
+
+        Raises:
+            WorldChangedError: Bodies of the scene are gone.
+            EngineError: Anything else that the engine refused.
+        """
+        with ExitStack() as refusals:
+            refusals.push(lambda *error: self.world.lease.__exit__(*error))
+            yield
 
     def require_alive(self) -> None:
         """Raise where the scene, or the world that it was made in, is gone.

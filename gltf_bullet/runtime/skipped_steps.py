@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
-from gltf_bullet.bullet.exchange.world_clock import world_clock
+from gltf_bullet.bullet.exchange.library import world_clock
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from gltf_bullet.bullet.session import EngineSession
-from gltf_bullet.bullet.state.snapshots import EngineSnapshot
+from gltf_bullet.bullet.state import EngineSnapshot
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.errors import WorldChangedError
 from gltf_bullet.runtime.scene_state import SceneState

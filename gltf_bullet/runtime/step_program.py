@@ -23,16 +23,21 @@ from contextlib import ExitStack
 
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
 from gltf_bullet.bullet.contacts.fast_watch import FastWatch
-from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
-from gltf_bullet.bullet.joints.solver_batch import SolverBatch
-from gltf_bullet.bullet.session import EngineSession, EngineSettings
+from gltf_bullet.bullet.joints.joint_steps import JointSteps
+from gltf_bullet.bullet.session import (
+    EngineSession,
+    EngineSettings,
+    PhysicsClient,
+    engine_session,
+    require_client,
+)
 from gltf_bullet.errors import WorldChangedError
 from gltf_bullet.number_ranges import step_count
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.solver.step_division import MOST_STEPS
 
-__all__ = ["StepProgram"]
+__all__ = ["StepProgram", "step_world"]
 
 
 class StepProgram:
@@ -42,7 +47,8 @@ class StepProgram:
         self._session = session
         self._scenes: dict[int, weakref.ref[SceneCore]] = {}
         """By identity, in the order of loading."""
-        self._solvers = SolverBatch()
+        self._joints_together: JointSteps | None = None
+        """The joints of the scenes that stepped together last."""
         self._softness = session.shared(ContactSoftness)
         self._watch: FastWatch | None = None
         self._bodies: tuple[int, int] = (-1, -1)
@@ -89,7 +95,7 @@ class StepProgram:
             count = step_count(count)
         done, is_alone = 0, alone or len(self._scenes) < 2
         if is_alone:
-            done = self._make_compiled_alone(caller, count)
+            done = self._make_compiled((caller,), count)
             if done == count:
                 return  # most steps of all
         cores = (caller,) if is_alone else self._others_and(caller)
@@ -267,14 +273,14 @@ class StepProgram:
 
         Links that are thin need more than their speeds ask for, where something is in reach.
         """
-        asks = [core.world.articulations for core in cores]
-        needed = self._solvers.steps_needed(asks, dt)
+        joints = self._joints_of(cores)
+        needed = joints.steps_needed(dt)
         if needed == 1:
             return 1
-        roomy = self._solvers.steps_needed(asks, dt, has_room=True)
+        roomy = joints.steps_needed(dt, has_room=True)
         if roomy == needed or all(core.world.free_space.is_free(dt) for core in cores):
             return roomy
-        return self._solvers.steps_needed(asks, dt)
+        return joints.steps_needed(dt)
 
     def _make_part(
         self,
@@ -308,11 +314,9 @@ class StepProgram:
         for core in cores:
             core.push(settings, part, parts)
         dt, gravity = settings.time_step, settings.gravity
-        jointed = _jointed(cores)
-        if len(jointed) == 1:
-            jointed[0].before_step(dt, gravity, is_next=is_next)
-        elif jointed:
-            self._solvers.before_step(jointed, dt, gravity, is_next=is_next)
+        jointed = [core for core in cores if core.world.is_jointed]
+        if jointed:
+            self._joints_of(jointed).before_step(dt, gravity, is_next=is_next)
         self._softness.before_step(settings)
 
     def _finish(
@@ -325,8 +329,8 @@ class StepProgram:
     def _settings_now(self, cores: Sequence[SceneCore], caller: SceneCore) -> EngineSettings:
         """Make sure that the world is as it was; how it steps."""
         if len(cores) > 1:
-            jointed = _jointed(cores)
-            if jointed and self._solvers.is_as_known(jointed):
+            jointed = [core for core in cores if core.world.is_jointed]
+            if jointed and self._joints_of(jointed).is_as_known():
                 if not caller.world.is_jointed:  # the joints know only of themselves
                     caller.require_alive()
                 return self._session.known_settings
@@ -337,50 +341,50 @@ class StepProgram:
             core.world.learn()
         return self._session.settings()
 
-    # --- steps that kernels make ----------------------------------------------------------------
+    # --- compiled steps -------------------------------------------------------------------------
 
     def _make_compiled(self, cores: Sequence[SceneCore], count: int) -> int:
-        """Make the next steps in one call where nothing in them needs Python; how many."""
-        if len(cores) > 1:
-            return self._make_compiled_together(cores, self._session.known_settings, count)
-        return self._make_compiled_alone(cores[0], count)
-
-    def _make_compiled_alone(self, core: SceneCore, count: int) -> int:
+        """Make the next steps in one call of kernels; returns how many, 0 if they need Python."""
         # Asked for in every step: of a cart-pole's a call is a hundredth.
-        if not core.may_be_compiled:
-            return 0
-        settings, compiled = self._session.known_settings, core.world.quiet_steps
-        is_listened_to = core.is_listened_to
-        steps = 1 if is_listened_to else count
-        made = compiled.make(settings, steps, may_divide=core.may_divide)
-        if made and compiled.are_over and not is_listened_to:
-            core.note_steps(settings.time_step, made)
-        elif made:
-            core.finish_step(settings, made)
-        return made
-
-    def _make_compiled_together(
-        self, cores: Sequence[SceneCore], settings: EngineSettings, count: int
-    ) -> int:
+        settings, is_one = self._session.known_settings, len(cores) == 1
+        may_divide = leaves_something = have_triggers = False
         for core in cores:
-            if not (
-                core.is_divided_by_need
-                and core.is_unattended
-                and core.world.quiet_steps.may_join(settings)
-            ):
+            if not core.may_be_compiled:
                 return 0
-        may_divide = any(core.may_divide for core in cores)
-        made = self._solvers.make_steps(_jointed(cores), settings, count, may_divide=may_divide)
-        if made.over:
+            compiled = core.world.compiled_steps
+            if not (compiled.are_possible(settings) and (is_one or compiled.may_join())):
+                return 0
+            if core.may_divide:
+                may_divide = True
+            if core.listeners or compiled.leave_something:
+                leaves_something, count = True, 1
+            if compiled.have_triggers:
+                have_triggers = True
+        joints = compiled.joints if is_one else self._joints_of(cores)
+        over, is_open, is_stepped = joints.make(settings, count, may_divide=may_divide)
+        if have_triggers and not leaves_something:
+            leaves_something = any(core.world.compiled_steps.have_overlaps for core in cores)
+        if leaves_something and over and not is_open:
+            over, is_open, is_stepped = over - 1, True, True
+        if over:
             for core in cores:
-                core.note_steps(settings.time_step, made.over)
-        if not made.is_open:
-            return made.over
-        if not made.is_stepped:
+                core.note_steps(settings.time_step, over)
+        if not is_open:
+            return over
+        if not is_stepped:
             self._session.step()
         for core in cores:
             core.finish_step(settings)
-        return made.over + 1
+        return over + 1
+
+    def _joints_of(self, cores: Sequence[SceneCore]) -> JointSteps:
+        """The joints of some scenes, which all have some, stepped together."""
+        if len(cores) == 1:
+            return cores[0].world.compiled_steps.joints
+        scenes = tuple([core.world.articulations for core in cores])
+        if self._joints_together is None or self._joints_together.scenes != scenes:
+            self._joints_together = JointSteps(scenes)
+        return self._joints_together
 
     # --- scenes -------------------------------------------------------------------------------
 
@@ -433,13 +437,11 @@ def _said_of(cores: Sequence[SceneCore]) -> ExitStack:
     return leases
 
 
-def _jointed(cores: Sequence[SceneCore]) -> list[ArticulationSet]:
-    return [core.world.articulations for core in cores if core.world.is_jointed]
-
-
 def _drifting(cores: Sequence[SceneCore], settings: EngineSettings) -> list[SceneCore]:
     """Scenes that need nothing before or after a step but a look at their fast bodies."""
-    return [core for core in cores if core.is_unattended and core.world.quiet_steps.drift(settings)]
+    return [
+        core for core in cores if core.is_unattended and core.world.compiled_steps.drift(settings)
+    ]
 
 
 def _is_whole(core: SceneCore) -> bool:
@@ -448,3 +450,31 @@ def _is_whole(core: SceneCore) -> bool:
     except WorldChangedError:
         return False
     return True
+
+
+# --- ``gb.step_world``: a step of a world by whoever has no scene of it at hand -------------------
+
+
+def step_world(physics_client: PhysicsClient = 0, count: int = 1) -> None:
+    """Advance a world by ``count`` of its time steps: all its scenes take part.
+
+    The same as :meth:`Scene.step <gltf_bullet.Scene.step>` of any scene in it, and as
+    ``pybullet.stepSimulation`` where there is none. A plain ``stepSimulation`` leaves drives,
+    limits, animations and triggers of scenes out.
+
+    Args:
+        physics_client: A client id, or a ``BulletClient``.
+        count: How many.
+
+    Raises:
+        EngineError: There is no such client.
+        WorldChangedError: The world is not the one that a scene of it was loaded into.
+    """
+    session = engine_session(require_client(physics_client))
+    with session.lock:
+        cores = session.shared(StepProgram).cores()
+        if cores:
+            session.shared(StepProgram).step(cores[0], count)
+            return
+        for _ in range(step_count(count)):
+            session.step()

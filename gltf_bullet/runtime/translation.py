@@ -8,7 +8,7 @@ from gltf_bullet.diagnostics import Diagnostics, Issue, Severity, with_names
 from gltf_bullet.errors import InvalidAssetError, TranslationError
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.changed_values import changed
+from gltf_bullet.planning.body_plans import changed
 from gltf_bullet.planning.moved_plans import moved_plan
 from gltf_bullet.planning.scene_plan import ScenePlan, plan_scene, within, within_reach
 from gltf_bullet.planning.shapes.collision_meshes import Deformation, collision_mesh

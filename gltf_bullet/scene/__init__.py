@@ -7,9 +7,7 @@ from gltf_bullet.scene.animation import (
     Interpolation,
     sample_track,
 )
-from gltf_bullet.scene.cameras import Lens, OrthographicLens, PerspectiveLens
-from gltf_bullet.scene.frames import NodeFrames
-from gltf_bullet.scene.nodes import NodeTree
+from gltf_bullet.scene.nodes import Lens, NodeFrames, NodeTree, OrthographicLens, PerspectiveLens
 
 __all__ = [
     "Animation",

@@ -5,4 +5,4 @@ from .keys import LAYERS as LAYERS
 from .layers import COLORS as COLORS
 from .strokes import Labels as Labels
 from .strokes import Strokes as Strokes
-from .web.web_view import WebView as WebView
+from .web.program import WebView as WebView

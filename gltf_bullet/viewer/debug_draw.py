@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.headless import is_headless
+from gltf_bullet.bullet.session import is_headless
 from gltf_bullet.viewer.keys import LAYERS
 from gltf_bullet.viewer.layers import SceneLayers
 from gltf_bullet.viewer.strokes import Labels, Strokes, shown_text

@@ -15,7 +15,7 @@ import gltf_bullet as gb
 from gltf_bullet.behavior.json_host import JsonHost
 from gltf_bullet.behavior.reading import read_graphs
 from gltf_bullet.behavior.running import Behavior
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.gltf.animations import read_animations
 from gltf_bullet.gltf.document import read_document

@@ -10,8 +10,7 @@ import pytest
 
 from gltf_bullet.behavior.json_host import JsonHost
 from gltf_bullet.behavior.operations.easing import bezier
-from gltf_bullet.behavior.playing import effective
-from gltf_bullet.behavior.running import Behavior
+from gltf_bullet.behavior.running import Behavior, effective
 from gltf_bullet.behavior.values import Reference
 from tests.behavior.graphs import run
 from tools.graph_builder import GraphBuilder, Out, Typed

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.rendering.colors import srgb_from_linear
 from tests.browser.conftest import Pixels, pixels_of, until
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from tests.browser.conftest import until
 
 pytestmark = pytest.mark.browser

@@ -13,7 +13,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from tests.browser.conftest import CHROMIUM
 from tests.browser.test_three import NPM, served, shown_poses
 from tests.cli.conftest import ASSETS, Run, run

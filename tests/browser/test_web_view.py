@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.model import MotionKind
 from gltf_bullet.rendering.solids import COLOR_OF_KIND
 from tests.browser.conftest import count_like, pixels_of, until

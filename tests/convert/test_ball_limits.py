@@ -10,10 +10,10 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.reading.issues import CONSTRAINT_NOT_IN_GLTF
-from gltf_bullet.convert.ball_limits import swing_gap
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.convert.issues import NOT_IN_GLTF, ROBOT_ELEMENT_IGNORED
+from gltf_bullet.convert.joints import swing_gap
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import DofKind
 from gltf_bullet.runtime.world_export import robot_file

@@ -16,8 +16,8 @@ from gltf_bullet.bullet.bodies.named_multibody import (
     create_named_multibody,
     describe_multibody,
 )
-from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.rendering.visuals import shown_mesh
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 from tests.convert.robots import body_of, converted

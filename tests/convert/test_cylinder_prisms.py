@@ -8,9 +8,9 @@ import numpy as np
 import pybullet
 import pytest
 
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.bodies.multibody_text import prism_points, prism_size
 from gltf_bullet.bullet.reading.world_reader import read_world
-from gltf_bullet.bullet.shapes.cylinder_prisms import prism_points, prism_size
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.convert.description import MeshShape
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.runtime.world_export import robot_file

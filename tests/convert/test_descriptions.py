@@ -25,10 +25,8 @@ from gltf_bullet.convert.description import (
     VisualDescription,
     WorldDescription,
 )
-from gltf_bullet.convert.filters import collision_filters
-from gltf_bullet.convert.physics import place_world
-from gltf_bullet.convert.primitives import shown_geometry
-from gltf_bullet.convert.writer import build_world
+from gltf_bullet.convert.physics import collision_filters, place_world
+from gltf_bullet.convert.writer import build_world, shown_geometry
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import may_collide
 from gltf_bullet.model.joints import DofKind

@@ -8,7 +8,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.runtime.world_export import robot_file
 

@@ -9,8 +9,8 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.reading.world_reader import read_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.convert.description import LinkDescription, WorldDescription
 from gltf_bullet.diagnostics import Diagnostics
 from tests.convert.robots import DATA

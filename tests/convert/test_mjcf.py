@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.convert.issues import (
     MJCF_APPROXIMATED,
     MJCF_NEEDS_MUJOCO,

@@ -14,7 +14,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.convert.mjcf.world import describe_mjcf
 from gltf_bullet.diagnostics import Diagnostics, Severity
 from gltf_bullet.errors import ContainerError

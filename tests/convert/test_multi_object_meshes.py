@@ -8,7 +8,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 
 CENTERS = (-1.0, 0.0, 2.0)
 HALF = 0.1

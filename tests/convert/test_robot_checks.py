@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gltf_bullet.bullet.reading.robot_loading import read_robot
-from gltf_bullet.bullet.reading.robot_trial import RefusedError, try_robot
+from gltf_bullet.bullet.reading.robot_loading import RefusedError, read_robot, try_robot
 from gltf_bullet.convert.robot_files import read_robot_text
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.errors import ContainerError

@@ -9,9 +9,9 @@ from typing import Any
 import pybullet
 import pytest
 
-from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.reading import robot_loading
 from gltf_bullet.bullet.reading.robot_loading import read_robot
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.convert.description import JointKind
 from gltf_bullet.convert.issues import ROBOT_ENGINE_LINES, ROBOT_LINK_LOST, ROBOT_MISREAD
 from gltf_bullet.diagnostics import Diagnostics

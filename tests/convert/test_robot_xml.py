@@ -7,7 +7,7 @@ from pathlib import Path
 import pybullet
 import pytest
 
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.convert.robot_xml import Edit, XmlError, edited, escaped, parse_xml
 
 ROBOT = '<robot name="r">{}<link name="a"/></robot>'

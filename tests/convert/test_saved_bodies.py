@@ -10,8 +10,8 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.reading.world_reader import read_bodies, read_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.convert.description import MeshShape
 from gltf_bullet.diagnostics import Diagnostics
 

@@ -10,8 +10,8 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.reading.robot_loading import read_robot
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.convert.issues import ROBOT_INERTIA_FROM_FILE, ROBOT_REFUSED
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.errors import ContainerError

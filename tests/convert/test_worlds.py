@@ -10,7 +10,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from tests.convert.robots import DATA
 from tests.runtime.pictures import corner_image, png, quad
 from tools.gltf_builder import GltfBuilder

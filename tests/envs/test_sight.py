@@ -10,7 +10,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.state.link_states import LinkState
+from gltf_bullet.bullet.state import LinkState
 from gltf_bullet.envs import StepContext, terms
 from gltf_bullet.envs.sight import Sight
 from tests.envs.assets import CART_POLE, FOLDER, REACHER, WALKER

@@ -11,8 +11,8 @@ import pytest
 from scipy.spatial import ConvexHull, cKDTree
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.reading.world_reader import read_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.convert.description import (
     BallShape,
     BoxShape,

@@ -11,13 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
 from gltf_bullet.gltf import ReadLimits, morphed_positions, read_document, read_mesh
 from gltf_bullet.gltf.accessors import VALUE_NOT_FINITE
-from gltf_bullet.gltf.attributes import (
-    ATTRIBUTE_NOT_FINITE,
-    ATTRIBUTE_UNPAIRED,
-    ATTRIBUTE_WRONG_COUNT,
-    ATTRIBUTE_WRONG_SHAPE,
-    POSITION_WRONG_SHAPE,
-)
 from gltf_bullet.gltf.fields import (
     INDEX_MENDED,
     INDEX_OUT_OF_RANGE,
@@ -27,9 +20,14 @@ from gltf_bullet.gltf.fields import (
 )
 from gltf_bullet.gltf.meshes import Primitive
 from gltf_bullet.gltf.primitives import (
+    ATTRIBUTE_NOT_FINITE,
+    ATTRIBUTE_UNPAIRED,
+    ATTRIBUTE_WRONG_COUNT,
+    ATTRIBUTE_WRONG_SHAPE,
     INDEX_BEYOND_VERTICES,
     INDICES_WRONG_TYPE,
     POSITION_MISSING,
+    POSITION_WRONG_SHAPE,
     PRIMITIVE_WITHOUT_TRIANGLES,
     TARGETS_TOO_LARGE,
     VERTICES_LEFT_OVER,

@@ -33,8 +33,7 @@ from gltf_bullet.gltf import (
     read_skin,
     skinned_positions,
 )
-from gltf_bullet.gltf.readable_json import readable_json
-from gltf_bullet.gltf.writing import encode_glb, self_contained, to_gltf2
+from gltf_bullet.gltf.writing import encode_glb, readable_json, self_contained, to_gltf2
 from gltf_bullet.scene import AnimationSampler
 from tools.gltf_builder import GltfBuilder
 

@@ -17,12 +17,13 @@ from numpy.testing import assert_array_equal
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.errors import ContainerError, InvalidAssetError
 from gltf_bullet.gltf import read_accessor, read_document, read_mesh
-from gltf_bullet.gltf.readable_json import LINE_LENGTH, readable_json
 from gltf_bullet.gltf.writing import (
     IMAGE_NOT_EMBEDDED,
+    LINE_LENGTH,
     PYGLTFLIB_REFUSES,
     document_buffers,
     encode_glb,
+    readable_json,
     self_contained,
     to_gltf2,
     write_document,

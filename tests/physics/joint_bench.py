@@ -11,6 +11,7 @@ import pybullet
 
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.bullet.joints.joint_steps import JointSteps
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import (
     DofKind,
@@ -211,7 +212,7 @@ class Bench:
 
     def step(self, count: int = 1) -> None:
         for _ in range(count):
-            self.art.before_step(self.dt, self.gravity)
+            JointSteps([self.art]).before_step(self.dt, self.gravity, is_next=False)
             pybullet.stepSimulation(physicsClientId=self.client)
             self.art.after_step()
             self.time += self.dt

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 
 EXTENSION = "KHR_physics_rigid_bodies"
 INERTIA_TURN = Rotation.from_euler("xyz", [0.3, 0.2, 0.1])

@@ -12,7 +12,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.solver.articulation_step import RECOVERY_SPEED, RECOVERY_TIME
 from tests.physics.scenes import Jointed, world
 

@@ -9,10 +9,9 @@ import pybullet
 import pytest
 from scipy.spatial import ConvexHull, cKDTree
 
-from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.reading.world_reader import read_world
-from gltf_bullet.bullet.shapes.engine_shapes import parts_obj
-from gltf_bullet.bullet.shapes.hull_grid import OBJ_SCALE, in_obj, on_hull_grid
+from gltf_bullet.bullet.session import headless_world
+from gltf_bullet.bullet.shapes.engine_shapes import OBJ_SCALE, in_obj, on_hull_grid, parts_obj
 from gltf_bullet.convert.description import MeshShape
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.transforms import FloatArray

@@ -12,7 +12,7 @@ import pytest
 import trimesh
 
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.shapes import decomposition, decomposition_process
+from gltf_bullet.planning.shapes import decomposition
 from gltf_bullet.planning.shapes.decomposition import Decomposer, Decomposition
 from gltf_bullet.planning.shapes.shape_plans import TriangleSet
 
@@ -50,7 +50,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     """Put a script in the place of coacd's."""
     script = tmp_path / "worker.py"
     script.write_text(code)
-    monkeypatch.setattr(decomposition_process, "_WORKER", script)
+    monkeypatch.setattr(decomposition, "_WORKER", script)
 
 
 @pytest.mark.slow

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gltf_bullet.planning.shapes import hull_cache
-from gltf_bullet.planning.shapes.hull_cache import kept_hull
-from gltf_bullet.planning.shapes.hulls import Hull, convex_hull
+from gltf_bullet.planning.shapes import hulls
+from gltf_bullet.planning.shapes.hulls import Hull, convex_hull, kept_hull
 from gltf_bullet.planning.shapes.shape_plans import PointSet
 
 
@@ -37,7 +36,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counts.append(len(points))
         return convex_hull(points, max_points)
 
-    monkeypatch.setattr(hull_cache, "convex_hull", counting)
+    monkeypatch.setattr(hulls, "convex_hull", counting)
     return counts
 
 

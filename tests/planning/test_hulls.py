@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gltf_bullet.model import Capsule, Cylinder, Sphere
 from gltf_bullet.planning.shapes.hulls import are_closed, box_of_hull, convex_hull, weld
-from gltf_bullet.planning.shapes.round_hulls import round_hull
+from gltf_bullet.planning.shapes.planner import round_hull
 from gltf_bullet.transforms import matrices_from_quats, quat_normalize
 
 

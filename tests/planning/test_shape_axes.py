@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gltf_bullet.planning.shape_axes import principal_moments_about
+from gltf_bullet.planning.mass_planner import principal_moments_about
 from gltf_bullet.transforms import IDENTITY_POSE, Pose
 from tests.physics.scenes import Scenery, world
 

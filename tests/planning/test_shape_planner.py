@@ -18,7 +18,7 @@ from gltf_bullet.planning.shapes.concave_meshes import (
     DECOMPOSITION_FAILED,
     DECOMPOSITION_STOPPED,
 )
-from gltf_bullet.planning.shapes.decomposition_process import WorkerResult
+from gltf_bullet.planning.shapes.decomposition import WorkerResult
 from gltf_bullet.planning.shapes.planner import (
     HULL_REDUCED,
     INFINITE_EXTENT,

@@ -11,19 +11,17 @@ from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import CollisionFilter, CombineMode, MotionKind, PhysicsMaterial
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
-from gltf_bullet.planning.contacts.surface_uses import (
-    FEW_USES,
-    SurfaceUse,
-    meetings,
-    surface_key,
-)
 from gltf_bullet.planning.contacts.surfaces import (
     COMPOUND_TOO_LARGE,
+    FEW_USES,
     MATERIALS_APPROXIMATED,
     MAX_GROUPS,
     PLANE_AS_BOX,
     SLOW_BOUNCE,
+    SurfaceUse,
+    meetings,
     plan_contacts,
+    surface_key,
 )
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
@@ -175,7 +173,7 @@ def test_many_filters_meet_as_each_two_do(monkeypatch: pytest.MonkeyPatch) -> No
         return {(one, other.key) for one, other in both}
 
     reduced = list(meetings(uses))
-    monkeypatch.setattr("gltf_bullet.planning.contacts.surface_uses.FEW_USES", 10**9)
+    monkeypatch.setattr("gltf_bullet.planning.contacts.surfaces.FEW_USES", 10**9)
     every = list(meetings(uses))
     assert set(map(frozenset, reduced)) <= set(map(frozenset, every))
     assert kinds(reduced) == kinds(every)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.planning.scene_plan import JOINT_LEAVES_SCENE
 
 BODIES = "KHR_physics_rigid_bodies"

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gltf_bullet.convert.description import BoxShape
-from gltf_bullet.convert.primitives import shown_geometry
-from gltf_bullet.rendering.box_meshes import box_of
+from gltf_bullet.convert.writer import shown_geometry
+from gltf_bullet.rendering.solids import box_of
 from gltf_bullet.rendering.visual_plans import Texture, VisualMesh
 from gltf_bullet.transforms import FloatArray, Vec3
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.rendering.visual_files import mesh_file
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.rendering.visual_plans import Texture, VisualMesh
 from gltf_bullet.transforms import FloatArray
 from tools.gltf_builder import GltfBuilder

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gltf_bullet.rendering.colors import linear_from_srgb, srgb_from_linear
-from gltf_bullet.rendering.web_colors import LEVEL_LIGHT, film_of, shown_in_browser
+from gltf_bullet.rendering.glb_meshes import LEVEL_LIGHT, film_of, shown_in_browser
 
 
 def seen(shown: np.ndarray) -> np.ndarray:

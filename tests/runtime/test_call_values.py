@@ -13,7 +13,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
 FALLING = ASSETS / "falling_box.gltf"

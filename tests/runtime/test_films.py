@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.rendering.film_files import SHEET_GAP, SHEET_WIDTH, filmstrip
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"

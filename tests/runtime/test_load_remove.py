@@ -11,7 +11,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from tests.physics.scenes import Scenery, world
 from tools.bench.assets import bodies_gltf, grid
 from tools.bench.memory import can_measure_growth, measure_growth

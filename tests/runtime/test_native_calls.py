@@ -12,9 +12,9 @@ import pytest
 import gltf_bullet as gb
 from gltf_bullet.bullet.exchange import library
 from gltf_bullet.bullet.exchange.library import SWITCH
-from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.bullet.joints.solving import native_link
-from gltf_bullet.bullet.session import EngineSettings
+from gltf_bullet.bullet.joints.joint_steps import MadeSteps
+from gltf_bullet.bullet.joints.solving import engine_io
+from gltf_bullet.bullet.session import EngineSettings, headless_world
 from tests.trust.test_random_machines import machines
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
@@ -52,14 +52,15 @@ class Run:
             scene = gb.load_gltf(source, client)
             solver = scene.core.world.articulations.solver
             self.is_native = solver.is_native
-            advance = solver.advance
+            joints = scene.core.world.compiled_steps.joints
+            make = joints.make
 
-            def counted(settings: EngineSettings, count: int, *, may_divide: bool) -> int:
-                made = advance(settings, count, may_divide=may_divide)
-                self.by_kernels += made
+            def counted(settings: EngineSettings, count: int, *, may_divide: bool) -> MadeSteps:
+                made = make(settings, count, may_divide=may_divide)
+                self.by_kernels += made.over + (made.is_open and made.is_stepped)
                 return made
 
-            solver.advance = counted  # type: ignore[method-assign]
+            joints.make = counted  # type: ignore[method-assign]
             for step in range(steps):
                 if step in acts:
                     acts[step](client, scene)
@@ -269,7 +270,7 @@ def test_scenes_stepped_together_are_told_the_same(
 def test_kernels_that_read_something_else_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a library whose structures are others: nothing is read where it should be."""
     path = ASSETS / "cart_pole.gltf"
-    monkeypatch.setattr(native_link, "advance", lambda *_: 0)
+    monkeypatch.setattr(engine_io, "advance", lambda *_: 0)
     with headless_world() as client:
         scene = gb.read_asset(path).instantiate(client)
         solver = scene.core.world.articulations.solver

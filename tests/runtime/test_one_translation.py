@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.errors import GltfBulletError
 from gltf_bullet.runtime.inspect.inspection import inspect_asset
 

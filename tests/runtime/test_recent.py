@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.runtime import asset as asset_module
 from gltf_bullet.runtime import recent
 

@@ -12,9 +12,9 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.exchange.library import SWITCH
-from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.bullet.joints import solver_batch
+from gltf_bullet.bullet.joints import joint_steps
 from gltf_bullet.bullet.joints.solving import scene_islands
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.solver.engine import stepping
@@ -135,14 +135,14 @@ def test_what_touches_nothing_is_solved_in_one_call(
     tables: dict[str, list[int]] = {"advance": [], "solve": []}
 
     def count(kernel: str, stage: int) -> None:
-        original = getattr(solver_batch, kernel)
+        original = getattr(joint_steps, kernel)
 
         def counted(table: np.ndarray, stages: int, *others: float) -> int:
             if stages & stage:
                 tables[kernel].append(len(table))
             return int(original(table, stages, *others))
 
-        monkeypatch.setattr(solver_batch, kernel, counted)
+        monkeypatch.setattr(joint_steps, kernel, counted)
 
     count("advance", stepping.SOLVE)
     count("solve", scene_islands.SOLVE)
@@ -192,7 +192,7 @@ def test_scenes_that_touch_are_solved_once_and_carry_each_other(
     monkeypatch.setattr(scene_islands, "solve", noted)
     batch.step()
     assert sum(map(bool, solved)) == 1
-    pushes = [scene.core.world.articulations.solver.commands.pushes() for scene in scenes]
+    pushes = [scene.core.world.articulations.solver.io.commands.pushes() for scene in scenes]
     found = [abs(axes[0]) for push in pushes for axes, _ in push.values()]
     assert found == pytest.approx([3.0 * G, 0.0, 0.0], abs=0.01 * G)
 
@@ -215,9 +215,9 @@ def test_limits_of_all_scenes_are_asked_before_any_takes_its_forces(
 
     monkeypatch.setattr(scene_islands, "solve", noted)
     batch.step()
-    last = (scene_islands.RELIEVE, scene_islands.FINISH)
+    last = (scene_islands.REDUCE_TARGETS, scene_islands.FINISH)
     assert [call for call in calls if call[0] in last] == [
-        (scene_islands.RELIEVE, 3), *((scene_islands.FINISH, 1),) * 3
+        (scene_islands.REDUCE_TARGETS, 3), *((scene_islands.FINISH, 1),) * 3
     ]  # fmt: skip
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.rendering.pictures import AMBIENT, DIFFUSE, LIGHT_FROM
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.rendering.camera import ESCAPED, course_boxes, framed_box
 from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.rendering.shading import FLOOR, LINE_PIXELS, LINES

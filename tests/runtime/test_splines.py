@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gltf_bullet.runtime.recording.keyframes import angles_between, continuous_rotations
-from gltf_bullet.runtime.recording.splines import Spline, spline_of_rotations, spline_of_vectors
-from gltf_bullet.scene.interpolation import hermite
+from gltf_bullet.runtime.recording.link_tracks import Spline, spline_of_rotations, spline_of_vectors
+from gltf_bullet.scene.animation import hermite
 from gltf_bullet.transforms import FloatArray
 
 DT = 1.0 / 240.0

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.bullet.session import engine_session
+from gltf_bullet.bullet.session import engine_session, headless_world
 from gltf_bullet.runtime.start_states import StartStates
 
 

@@ -16,9 +16,9 @@ import pytest
 import zstandard
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.rendering.foreign_planes import foreign_planes
-from gltf_bullet.runtime.views.web_stage import WebStage, web_server
+from gltf_bullet.bullet.session import headless_world
+from gltf_bullet.runtime.views.web_export import WebStage, web_server
 from tests.physics.scenes import G, Scenery, world
 
 ROOT = Path(__file__).resolve().parents[2]

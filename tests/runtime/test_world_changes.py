@@ -12,6 +12,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
+from gltf_bullet.bullet.session import EngineSession
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 
@@ -279,3 +280,19 @@ def test_a_jointed_scene_whose_ids_are_another_ones_says_so(client: int) -> None
     with pytest.raises(gb.WorldChangedError):
         pendulum.step()
     ragdoll.step()
+
+
+@pytest.mark.parametrize("field", ["linearVelocity", "angularVelocity"])
+def test_pointers_to_a_body_that_is_gone_raise_our_own_error(
+    field: str, client: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PyBullet may still have the mark of a body that it has no more (fuzz: 1 of 20 000)."""
+    scene = gb.load_gltf(ASSETS / "falling_box.gltf", client)
+    body = a_body(scene)
+    pointer = f"/nodes/{body.node}/extensions/KHR_physics_rigid_bodies/motion/{field}"
+    pybullet.removeBody(body.body_id, physicsClientId=client)
+    monkeypatch.setattr(EngineSession, "holds", lambda *_: True)
+    with pytest.raises(gb.EngineError):
+        scene.get(pointer)
+    with pytest.raises(gb.EngineError):
+        scene.set(pointer, (1.0, 0.0, 0.0))

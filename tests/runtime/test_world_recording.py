@@ -9,7 +9,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.runtime.recording.link_tracks import _most_on_a_path
 from gltf_bullet.scene import AnimationSampler
 from gltf_bullet.transforms import FloatArray, matrices_from_quats, matrices_from_trs

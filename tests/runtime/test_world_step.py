@@ -10,7 +10,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 Step = Callable[[gb.Scene, gb.Scene, int], None]

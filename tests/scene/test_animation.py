@@ -11,8 +11,7 @@ from scipy.interpolate import CubicHermiteSpline, interp1d
 from scipy.spatial.transform import Rotation, Slerp
 
 from gltf_bullet.scene import AnimationSampler, AnimationTrack, Interpolation, sample_track
-from gltf_bullet.scene.animation import TargetPath
-from gltf_bullet.scene.interpolation import FEW_TIMELINES
+from gltf_bullet.scene.animation import FEW_TIMELINES, TargetPath
 
 LINEAR, STEP, CUBIC = Interpolation.LINEAR, Interpolation.STEP, Interpolation.CUBICSPLINE
 WIDTHS: dict[TargetPath, int] = {

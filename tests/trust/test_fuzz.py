@@ -13,7 +13,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from tools.fuzz import Inputs, campaign, seed_files, warm_up
 from tools.fuzzing.children import outcomes
 from tools.fuzzing.mutations import Seeds, mutated

@@ -9,7 +9,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 
 PENDULUM = Path(__file__).parents[2] / "examples" / "assets" / "pendulum.gltf"
 

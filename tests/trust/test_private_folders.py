@@ -29,7 +29,7 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet import disk_cache
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.cli import main
 from gltf_bullet.numba_aot import entry, object_cache
 from gltf_bullet.numba_aot.declarations import IS_COMPILED

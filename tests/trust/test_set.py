@@ -12,7 +12,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.bullet.world import engine_world
 from gltf_bullet.errors import EngineError
 from tests.runtime.number_files import FILES

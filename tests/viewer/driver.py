@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from gltf_bullet.viewer.program import Viewer, view
-from gltf_bullet.viewer.view_options import ViewOptions
+from gltf_bullet.viewer.session import ViewOptions
 
 
 def main() -> None:

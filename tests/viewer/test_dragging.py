@@ -10,8 +10,8 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.viewer.dragging import PULL_RATE, Dragging
+from gltf_bullet.bullet.session import headless_world
+from gltf_bullet.viewer.playback import PULL_RATE, Dragging
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 FORWARD = np.array([0.0, 1.0, 0.0])

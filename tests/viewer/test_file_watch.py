@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from gltf_bullet.viewer.file_watch import FileWatch, referenced_files
+from gltf_bullet.viewer.session import FileWatch, referenced_files
 
 
 def write(path: Path, text: str) -> None:

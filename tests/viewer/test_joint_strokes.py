@@ -9,7 +9,7 @@ import pytest
 
 from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit
 from gltf_bullet.transforms import matrices_from_quats, quat_from_rotation_vector
-from gltf_bullet.viewer.joint_strokes import (
+from gltf_bullet.viewer.layers import (
     drive_segments,
     frame_segments,
     limit_segments,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.model import CollisionFilter, MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.transforms import IDENTITY_POSE

@@ -11,14 +11,13 @@ from pathlib import Path
 import pybullet
 import pytest
 
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.errors import EngineError
 from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit
 from gltf_bullet.viewer.commands import Commands
 from gltf_bullet.viewer.keys import KEYS, LAYERS, key_lines
 from gltf_bullet.viewer.playback import LONGEST_CATCH_UP, drive_slider
-from gltf_bullet.viewer.session import Session
-from gltf_bullet.viewer.view_options import ViewOptions
+from gltf_bullet.viewer.session import Session, ViewOptions
 from tools.gltf_builder import GltfBuilder
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"

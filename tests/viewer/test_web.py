@@ -13,11 +13,9 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.viewer.playback import Playback
-from gltf_bullet.viewer.properties import node_properties
-from gltf_bullet.viewer.web.page import WebPage
-from gltf_bullet.viewer.web.panel import NOBODY
+from gltf_bullet.viewer.web.page import NOBODY, WebPage, node_properties
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 

@@ -17,9 +17,9 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.runtime.views.web_door import Door
-from gltf_bullet.runtime.views.web_stage import open_server
+from gltf_bullet.runtime.views.web_export import open_server
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 

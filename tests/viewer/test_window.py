@@ -12,9 +12,9 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
+from gltf_bullet.viewer.program import ALPHA, XRay
 from gltf_bullet.viewer.window import SLOPE, framing_distance, unproject
-from gltf_bullet.viewer.xray import ALPHA, XRay
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.runtime.asset import load_gltf
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import FloatArray, Vec3

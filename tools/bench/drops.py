@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.cli.robots import read_source
 from gltf_bullet.errors import EngineError
 from gltf_bullet.options import LoadOptions

@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.runtime.asset import read_asset
 from tools.bench.assets import mesh_scene_gltf
 from tools.bench.baselines.loading import BareBodies, count_in_world

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.cli.robots import read_source
 from tools.bench.assets import cart_pole_gltf
 from tools.bench.baselines.robots import HeldRobot, robot_file, robot_loads

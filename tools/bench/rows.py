@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import load_gltf, read_asset
 from gltf_bullet.runtime.scene import Scene

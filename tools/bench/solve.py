@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import Vec3
@@ -116,7 +116,7 @@ class SolveRow:
 
 def _pushes(scene: Scene) -> Pushes:
     """What the engine was given last."""
-    return scene.core.world.articulations.solver.commands.pushes()
+    return scene.core.world.articulations.solver.io.commands.pushes()
 
 
 def _bound(loop: HandLoop, push: Pushes) -> Callable[[], None]:

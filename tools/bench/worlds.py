@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable
 from functools import partial
 
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import Vec3

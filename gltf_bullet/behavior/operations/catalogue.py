@@ -7,7 +7,6 @@ from gltf_bullet.behavior.operations import (
     flows,
     numbers,
     physics,
-    selecting,
     states,
     vectors,
 )
@@ -15,4 +14,4 @@ from gltf_bullet.behavior.operations.declaring import OPERATIONS, Operation, fin
 
 __all__ = ["OPERATIONS", "Operation", "find_operation"]
 
-_DECLARING = (events, flows, numbers, physics, selecting, states, vectors)
+_DECLARING = (events, flows, numbers, physics, states, vectors)

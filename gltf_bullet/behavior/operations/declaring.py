@@ -10,10 +10,41 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
 
-from gltf_bullet.behavior.customs import CustomEvent, Variable
-from gltf_bullet.behavior.values import FLOATS, MATRICES
+from gltf_bullet.behavior.values import FLOATS, MATRICES, Value
 
-__all__ = ["ANY", "OPERATIONS", "Operation", "Sockets", "Variant", "declare", "find_operation"]
+__all__ = [
+    "ANY",
+    "OPERATIONS",
+    "CustomEvent",
+    "Operation",
+    "Sockets",
+    "Variable",
+    "Variant",
+    "declare",
+    "find_operation",
+]
+
+# --- Custom variables and custom events of a graph ------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A custom variable."""
+
+    name: str
+    """The ``id`` or ``name`` that exporters write beside the text; may be empty."""
+    kind: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class CustomEvent:
+    """A custom event, within the graph or to the outside."""
+
+    id: str | None
+    values: Mapping[str, tuple[str, Value]]
+    """Type and initial value by socket id."""
+
 
 ANY: Final = "any"
 """An input socket of this type takes every type."""

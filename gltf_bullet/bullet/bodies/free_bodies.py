@@ -16,7 +16,6 @@ from typing import TypeAlias
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.batch_ids import ids_of_batch
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.gyroscopic_bodies import GyroscopicBodies
 from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies
@@ -27,14 +26,14 @@ from gltf_bullet.bullet.bodies.multibody import (
     create_multibody,
     weigh_link,
 )
-from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
-from gltf_bullet.bullet.session import EngineSession
+from gltf_bullet.bullet.session import EngineLink, EngineSession
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
-from gltf_bullet.bullet.state.link_states import apply_base_force, velocity_before_turn
+from gltf_bullet.bullet.state import apply_base_force, velocity_before_turn
+from gltf_bullet.errors import EngineError
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
-from gltf_bullet.planning.scene_plan import Derive
+from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     FloatArray,
@@ -47,6 +46,74 @@ from gltf_bullet.transforms import (
 )
 
 __all__ = ["FreeBodies", "create_free_bodies", "no_free_bodies"]
+
+_TABLE: MemoKey[FreeTable] = MemoKey("free bodies as a table")
+
+# --- Which ids the bodies of one ``createMultiBody(batchPositions=...)`` have ---------------------
+
+_ROUNDING = 1e-9
+"""Of a distance from the origin, or in metres near it."""
+
+
+def ids_of_batch(
+    client_id: int,
+    told: Sequence[int],
+    places: Sequence[Vec3],
+    is_known: Callable[[int], bool],
+) -> list[int]:
+    """The ids of the bodies that were created at some places, in their order.
+
+    PyBullet says that they end one after the other with the last one. Where bodies were removed
+    before, their ids are given out again, last in, first out, and what it says are other bodies'
+    (measured): then the new ones are found by where they stand.
+
+    Args:
+        client_id: The world.
+        told: What ``createMultiBody`` returned.
+        places: Of the bodies' centres of mass [m].
+        is_known: Whether an id is that of an older body of ours.
+
+    Raises:
+        EngineError: A body cannot be found.
+    """
+    if all(
+        not is_known(body) and _stands_at(client_id, body, place)
+        for body, place in zip(told, places, strict=True)
+    ):
+        return list(told)
+    from scipy.spatial import KDTree
+
+    pybullet.syncBodyInfo(client_id)
+    every = [
+        pybullet.getBodyUniqueId(number, client_id)
+        for number in range(pybullet.getNumBodies(client_id))
+    ]
+    # The newest first: of several at one place those that were there before stay what they are.
+    unknown = [body for body in reversed(every) if not is_known(body)]
+    where = [pybullet.getBasePositionAndOrientation(body, client_id)[0] for body in unknown]
+    near = KDTree(where).query_ball_point(places, [_slack(place) for place in places])
+    ids: list[int] = []
+    taken: set[int] = set()
+    for rows in near:
+        free = [row for row in sorted(rows) if row not in taken]
+        if not free:
+            raise EngineError("bodies that were created cannot be found among those of the world")
+        taken.add(free[0])
+        ids.append(unknown[free[0]])
+    return ids
+
+
+def _stands_at(client_id: int, body: int, place: Vec3) -> bool:
+    try:
+        position, _ = pybullet.getBasePositionAndOrientation(body, client_id)
+    except pybullet.error:
+        return False
+    return math.dist(position, place) <= _slack(place)
+
+
+def _slack(place: Vec3) -> float:
+    return _ROUNDING * max(1.0, *map(abs, place))
+
 
 PutBack: TypeAlias = Callable[[FloatArray, FloatArray, Collection[int]], None]
 """Takes inertial positions [n, 3] and rotations [n, 4], corrects them, and the engine's bodies; the
@@ -61,17 +128,17 @@ def create_free_bodies(
     batch_size: int,
     created: list[int],
     is_known: Callable[[int], bool] = lambda _: False,
-    derive: Derive = lambda _, make: make(),
+    memo: PlanMemo | None = None,
     kept: KeptBodies = NONE_KEPT,
 ) -> FreeBodies:
     """Create a multibody per plan; equal ones from ``batch_size`` on in one call.
 
     Every id is appended to ``created`` at once, so that a failure half-way can be undone;
-    ``is_known`` tells the ids of older bodies of ours; ``derive`` is that of the scene's plan;
+    ``is_known`` tells the ids of older bodies of ours; ``memo`` is that of the scene's plan;
     ``kept``: those that are there already.
     """
     listed = list(plans.values())
-    table = derive("free table", partial(FreeTable.of, listed))
+    table = (memo or PlanMemo()).get(_TABLE, partial(FreeTable.of, listed))
     alike: dict[object, list[BodyPlan]] = {}
     for plan in listed:
         if plan.node in kept.free:

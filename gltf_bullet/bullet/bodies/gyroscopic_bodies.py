@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.state.link_states import link_state
+from gltf_bullet.bullet.state import link_state
 from gltf_bullet.transforms import (
     FloatArray,
     IntArray,

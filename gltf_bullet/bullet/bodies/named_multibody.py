@@ -30,16 +30,16 @@ from gltf_bullet.bullet.bodies.multibody_text import (
     mesh_files,
     multibody_text,
 )
-from gltf_bullet.bullet.headless import is_headless
 from gltf_bullet.bullet.kept_files import KEPT_FILES, kept_file
-from gltf_bullet.bullet.rendering.link_looks import LinkLook
+from gltf_bullet.bullet.rendering.visuals import LinkLook
+from gltf_bullet.bullet.session import is_headless
 from gltf_bullet.bullet.shapes.engine_shapes import (
     margin_of,
 )
 from gltf_bullet.disk_cache import is_kept
 from gltf_bullet.errors import EngineError
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
-from gltf_bullet.planning.scene_plan import Derive
+from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.planning.shapes.shape_plans import (
     PlacedShape,
 )
@@ -140,12 +140,15 @@ def _changes(
             yield index - 1, {"collisionMargin": margin}
 
 
+_OTHER_LINKS: MemoKey[list[str] | None] = MemoKey("links that the engine numbers otherwise")
+
+
 def create_named_multibody(
     client_id: int,
     spec: MultibodySpec,
     description: NamedDescription,
     world_from_base: Pose,
-    derive: Derive = lambda _, make: make(),
+    memo: PlanMemo | None = None,
 ) -> int:
     """Create the body and return its id, as ``create_multibody`` does.
 
@@ -154,7 +157,7 @@ def create_named_multibody(
         spec: That was described.
         description: Of it.
         world_from_base: Where it is to stand; the spec's own place is not used.
-        derive: Keeps what is the same for all copies of the plan; see ``ScenePlan.derive``.
+        memo: Values that are the same for all copies of the plan.
 
     Raises:
         EngineError: The engine refused, or numbered the links otherwise.
@@ -177,9 +180,10 @@ def create_named_multibody(
     )
     try:
         # Equal texts are numbered alike.
-        others = derive(
-            f"links of {description.digest.hex()}",
+        others = (memo or PlanMemo()).get(
+            _OTHER_LINKS,
             partial(_other_links, client_id, body, description.names),
+            description.digest,
         )
         if others is not None:
             raise EngineError(

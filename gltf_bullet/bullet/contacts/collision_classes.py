@@ -14,8 +14,7 @@ from typing import NamedTuple, Protocol
 import pybullet
 
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
-from gltf_bullet.bullet.engine_link import EngineLink
-from gltf_bullet.bullet.session import EngineSession
+from gltf_bullet.bullet.session import EngineLink, EngineSession
 from gltf_bullet.model import may_collide
 from gltf_bullet.planning.body_plans import ContactClass, SurfaceClass
 

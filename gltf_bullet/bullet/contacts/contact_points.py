@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.engine_link import EngineLink
+from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
 from gltf_bullet.transforms import FloatArray, IntArray
 

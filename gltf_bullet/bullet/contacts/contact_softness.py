@@ -21,9 +21,8 @@ from typing import TypeAlias
 
 import pybullet
 
-from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.exchange.native_calls import python_contacts
-from gltf_bullet.bullet.session import EngineSession, EngineSettings
+from gltf_bullet.bullet.session import EngineLink, EngineSession, EngineSettings
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.transforms import Vec3
 

@@ -20,7 +20,7 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.free_table import WARY, FreeTable
 from gltf_bullet.bullet.contacts.fast_paths import FastPath, near_others
-from gltf_bullet.bullet.engine_link import EngineLink
+from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.planning.body_sizes import BodySize
 from gltf_bullet.transforms import (
     FloatArray,

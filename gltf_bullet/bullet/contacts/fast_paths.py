@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.engine_link import EngineLink
+from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.planning.body_sizes import BodySize
 from gltf_bullet.transforms import (
     FloatArray,

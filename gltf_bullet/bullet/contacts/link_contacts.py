@@ -16,8 +16,7 @@ from gltf_bullet.bullet.contacts.restitution_tuning import (
     surface_values,
 )
 from gltf_bullet.bullet.contacts.slip_friction import SlipFriction, SlipState
-from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
-from gltf_bullet.bullet.session import EngineSession, EngineSettings
+from gltf_bullet.bullet.session import EngineLink, EngineSession, EngineSettings, SolidLink
 from gltf_bullet.planning.body_plans import (
     ENGINE_FRICTION,
     BodyPlan,
@@ -26,7 +25,7 @@ from gltf_bullet.planning.body_plans import (
     SurfaceClass,
 )
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
-from gltf_bullet.planning.scene_plan import Derive
+from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.planning.shapes.shape_plans import BoxPlan, SpherePlan
 
 __all__ = ["LinkContacts", "solid_links"]
@@ -36,6 +35,9 @@ _FOUND_ANEW = frozenset({BoxPlan, SpherePlan})
 others it finds one by one and keeps (measured). Spheres have one with anything."""
 
 _NO_SLIPS = SlipState({}, {}, {}, frozenset())
+
+
+_LINK_KINDS: MemoKey[_Found] = MemoKey("how links meet")
 
 
 class LinkContacts:
@@ -49,7 +51,7 @@ class LinkContacts:
         body_ids: Sequence[int],
         told: Container[int],
         pair_rules: PairRules,
-        derive: Derive,
+        memo: PlanMemo,
         *,
         slip_friction: bool,
     ) -> None:
@@ -62,7 +64,7 @@ class LinkContacts:
             body_ids: Of all bodies of the scene.
             told: Those of them that were made with their friction.
             pair_rules: Of the scene; takes the pairs for which no collision bit is left.
-            derive: Keeps what is the same for all copies of the plan; see ``ScenePlan.derive``.
+            memo: Values that are the same for all copies of the plan.
             slip_friction: Whether friction follows slip.
         """
         self._session = session
@@ -71,7 +73,7 @@ class LinkContacts:
         self._pair_rules = pair_rules
         self._solid = links
         self._body_ids = body_ids
-        found: _Found = derive("link kinds", lambda: _found(contacts, links, told))
+        found = memo.get(_LINK_KINDS, lambda: _found(contacts, links, told))
         self._kind_of_link = found.kinds
         self._kinds = found.distinct
         self._split_pairs = found.split_pairs

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
+from gltf_bullet.bullet.session import EngineLink, SolidLink
 from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, Severity
 from gltf_bullet.model import may_collide
 from gltf_bullet.transforms import FloatArray, Vec3

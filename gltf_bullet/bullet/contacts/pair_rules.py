@@ -15,8 +15,7 @@ from itertools import chain
 
 import pybullet
 
-from gltf_bullet.bullet.engine_link import EngineLink
-from gltf_bullet.bullet.session import EngineSession
+from gltf_bullet.bullet.session import EngineLink, EngineSession
 
 __all__ = ["LeftRules", "PairRules", "left_rules"]
 

@@ -20,7 +20,7 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.contacts.contact_softness import ENGINE_ERP, fixed_softness
-from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
+from gltf_bullet.bullet.session import EngineLink, SolidLink
 from gltf_bullet.planning.body_plans import ColliderGroup, StaticPlan, SurfacePlan
 from gltf_bullet.planning.contacts.pair_factors import aimed_factor, restitution_factors
 from gltf_bullet.planning.contacts.surfaces import ContactPlan

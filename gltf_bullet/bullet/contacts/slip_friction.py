@@ -16,8 +16,8 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.contacts.collision_classes import CollisionClasses, LinkKind
-from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
-from gltf_bullet.bullet.state.link_states import LinkState, link_state, velocity_at
+from gltf_bullet.bullet.session import EngineLink, SolidLink
+from gltf_bullet.bullet.state import LinkState, link_state, velocity_at
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.transforms import FloatArray, Vec3
 

@@ -18,7 +18,7 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
-from gltf_bullet.bullet.engine_link import EngineLink
+from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
 
 __all__ = ["SQUEEZED", "LetGo", "SqueezedBodies"]

@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.exchange.joint_commands import Target
+from gltf_bullet.bullet.exchange.joint_calls import Target
 from gltf_bullet.bullet.exchange.library import client_place, function_addresses
-from gltf_bullet.bullet.headless import is_headless
-from gltf_bullet.bullet.session import EngineSession
+from gltf_bullet.bullet.session import EngineSession, is_headless
 from gltf_bullet.numba_aot import IS_COMPILED, address_of, place_of, size_of
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine import stepping

@@ -21,7 +21,7 @@ from gltf_bullet.bullet.joints.scene_arrays import (
 )
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.joints.axes import BALL
-from gltf_bullet.planning.scene_plan import Derive
+from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.solver.articulation_arrays import LINK, POSE
 from gltf_bullet.solver.articulation_step import VIOLATED
 from gltf_bullet.solver.entries import prepare
@@ -49,6 +49,11 @@ class _NativeLimit(NamedTuple):
     link: int
     lower: float
     upper: float
+
+
+_LIMITS_AT_LOAD: MemoKey[tuple[npt.NDArray[np.bool_] | None, list[_NativeLimit]]] = MemoKey(
+    "limits that are violated at load, and those that the engine may hold"
+)
 
 
 class Articulation:
@@ -273,10 +278,10 @@ class Articulation:
 
     # --- setting ------------------------------------------------------------------------------
 
-    def place(self, derive: Derive) -> None:
+    def place(self, memo: PlanMemo) -> None:
         """Put new joints where the file has the bodies, and set native limits where they hold.
 
-        ``derive`` keeps what is the same for all copies of the plan.
+        ``memo`` has what is the same for all copies of the plan.
         """
         client = self.client_id
         for planned in self.plan.dofs:
@@ -289,7 +294,7 @@ class Articulation:
                 pybullet.resetJointState(
                     body, planned.link, dof.position, 0.0, physicsClientId=client
                 )
-        violated, limits = derive(f"limits at load {self.number}", self._limits_at_load)
+        violated, limits = memo.get(_LIMITS_AT_LOAD, self._limits_at_load, self.number)
         if violated is not None:
             self.recover(violated)
             self.refresh_native_limits()

@@ -12,14 +12,17 @@ from gltf_bullet.bullet.joints.multibody_creation import create_multibodies
 from gltf_bullet.bullet.joints.scene_arrays import AnchorMotion, SceneArrays
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.joints.articulation_plan import WORLD, ArticulationPlans
-from gltf_bullet.planning.joints.link_places import LinkPlaces
-from gltf_bullet.planning.scene_plan import Derive
+from gltf_bullet.planning.joints.articulation_plan import WORLD, ArticulationPlans, LinkPlaces
+from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.solver.entries import load_entries
 from gltf_bullet.transforms import Pose
 
 __all__ = ["create_articulations"]
+
+_LINK_PLACES: MemoKey[LinkPlaces] = MemoKey("where links are in the multibodies")
+_ARENA: MemoKey[SceneArrays] = MemoKey("the arrays of the solve as they begin")
+_STARTS_IN_MOTION: MemoKey[bool] = MemoKey("some jointed body starts with a velocity")
 
 
 def create_articulations(
@@ -30,7 +33,7 @@ def create_articulations(
     visuals: BodyVisuals | None = None,
     created: list[int] | None = None,
     tree: Callable[[], NodeTree] | None = None,
-    derive: Derive = lambda _, make: make(),
+    memo: PlanMemo | None = None,
 ) -> ArticulationSet:
     """Create every articulation of ``plans``.
 
@@ -44,22 +47,23 @@ def create_articulations(
         created: Receives every body id at once, so that a failure half-way can be undone.
         tree: Where links and joints get their names from; without it they have none, and equal
             bodies share their shapes.
-        derive: Keeps what is the same for all copies of the plan; see ``ScenePlan.derive``.
+        memo: Values that are the same for all copies of the plan.
 
     Raises:
         EngineError: The engine refused a body.
     """
     created = [] if created is None else created
-    places: LinkPlaces = derive("link places", partial(LinkPlaces.of, plans, body_plans))
+    memo = memo or PlanMemo()
+    places = memo.get(_LINK_PLACES, partial(LinkPlaces.of, plans, body_plans))
     if not (plans.articulations or plans.moving_anchors):
-        nothing: SceneArrays = derive("arena", lambda: build_arrays((), (), body_plans, ()))
+        nothing = memo.get(_ARENA, lambda: build_arrays((), (), body_plans, ()))
         return ArticulationSet(client_id, plans, body_plans, nothing, (), {}, created, places)
     load_entries()
     made = create_multibodies(
-        client_id, plans, body_plans, shape_ids_of, visuals, tree, created, derive
+        client_id, plans, body_plans, shape_ids_of, visuals, tree, created, memo
     )
-    template: SceneArrays = derive(
-        "arena",
+    template = memo.get(
+        _ARENA,
         lambda: build_arrays(
             plans.articulations, plans.cut_constraints, body_plans, plans.moving_anchors
         ),
@@ -72,12 +76,12 @@ def create_articulations(
         for number, (plan, ids) in enumerate(zip(plans.articulations, made.ids, strict=True))
     ]
     for articulation in articulations:
-        articulation.place(derive)
+        articulation.place(memo)
     result = ArticulationSet(
         client_id, plans, body_plans, arena, articulations, anchors, created, places
     )
     result.own_shapes, result.apart = made.own_shapes, made.apart
-    if derive("starts in motion", partial(_starts_in_motion, plans, body_plans)):
+    if memo.get(_STARTS_IN_MOTION, partial(_starts_in_motion, plans, body_plans)):
         result.start_velocities()
     return result
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +13,6 @@ import pybullet
 
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.joint_controls import JointControls
-from gltf_bullet.bullet.joints.jointed_links import JointedLinks
 from gltf_bullet.bullet.joints.loop_constraints import NO_LOOPS, LoopConstraints
 from gltf_bullet.bullet.joints.scene_arrays import (
     NO_MOMENT,
@@ -23,13 +24,12 @@ from gltf_bullet.bullet.joints.scene_arrays import (
 )
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
-from gltf_bullet.bullet.session import EngineSession
-from gltf_bullet.bullet.state.link_states import velocity_before_turn
+from gltf_bullet.bullet.session import EngineLink, EngineSession
+from gltf_bullet.bullet.state import velocity_before_turn
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
-from gltf_bullet.planning.joints.link_places import LinkPlaces
-from gltf_bullet.planning.scene_plan import Derive
+from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans, LinkPlaces
+from gltf_bullet.planning.plan_memo import PlanMemo
 from gltf_bullet.solver.articulation_arrays import PART, PARTS, SUBSTEPS
 from gltf_bullet.solver.last_step.external_motors import OLD_READING
 from gltf_bullet.transforms import (
@@ -43,6 +43,57 @@ from gltf_bullet.transforms import (
 )
 
 __all__ = ["ArticulationSet"]
+
+# --- Which engine links the jointed bodies of a scene are -----------------------------------------
+
+
+class JointedLinks:
+    """Worked out for who asks: copies of a robot differ in the ids of bodies alone."""
+
+    def __init__(self, places: LinkPlaces, body_ids: tuple[int, ...]) -> None:
+        self._places = places
+        self.body_ids = body_ids
+        """Every multibody of the articulations."""
+        self.own_shapes: frozenset[int] = frozenset()
+        """Bodies that do not share their shapes."""
+        self.apart: Sequence[tuple[int, Sequence[tuple[int, int]]]] = ()
+        """Bodies, and pairs of links within them that the engine keeps apart by itself."""
+
+    @cached_property
+    def link_of(self) -> dict[int, EngineLink]:
+        """(body id, link index) by motion node; -1 is a base."""
+        return {node: self.link_at(node) for node in self._places.bodies}
+
+    def link_at(self, node: int) -> EngineLink:
+        """The same for one node: to look up few of many."""
+        number, link = self._places.bodies[node]
+        return self.body_ids[number], link
+
+    def links_of(self, node: int) -> list[EngineLink]:
+        """All links that carry a body's colliders."""
+        further = self._places.groups.get(node, ())
+        return [self.link_at(node), *((self.body_ids[number], link) for number, link in further)]
+
+    def sharers(self) -> Iterator[int]:
+        """The motion nodes of bodies that share their shapes with others."""
+        if not self.own_shapes.issuperset(self.body_ids):
+            for node, (body, _) in self.link_of.items():
+                if body not in self.own_shapes:
+                    yield node
+
+    def pairs_within_bodies(self) -> Iterator[tuple[EngineLink, EngineLink]]:
+        """Links that carry colliders of one body, and must not collide."""
+        for node in self._places.groups:
+            yield from combinations(self.links_of(node), 2)
+
+    @property
+    def kept_apart(self) -> Iterator[tuple[EngineLink, EngineLink]]:
+        """All pairs that the engine keeps apart: a robot of 26 links has 325."""
+        for body, pairs in self.apart:
+            yield from (((body, link), (body, other)) for link, other in pairs)
+
+
+_Connection: TypeAlias = tuple[EngineSession, Sequence[int], PlanMemo, Callable[[], bool]]
 
 
 class ArticulationSet(JointedLinks):
@@ -68,9 +119,7 @@ class ArticulationSet(JointedLinks):
         self._body_plans = body_plans
         self._anchors = anchors
         self._bases = [(anchor, ids[number]) for anchor, number in places.bases]
-        self._connection: tuple[EngineSession, Sequence[int], Derive, Callable[[], bool]] | None = (
-            None
-        )
+        self._connection: _Connection | None = None
         solid = {ids[number] for number in places.solid}
         self.contacts = ContactReader(client_id, self.articulations, solid)
         """The scene's view of the contacts in its world."""
@@ -89,9 +138,9 @@ class ArticulationSet(JointedLinks):
         """The joint-space solve, coupled where contacts carry forces."""
         solver = JointSolver(self.client_id, self.arena, self.articulations, self.contacts)
         if self._connection is not None and self.articulations:
-            session, body_ids, derive, meet_nothing = self._connection
+            session, body_ids, memo, meet_nothing = self._connection
             loops = self.loop_constraints.records
-            solver.connect(session, body_ids, loops, derive, meet_nothing)
+            solver.connect(session, body_ids, loops, memo, meet_nothing)
         return solver
 
     @property
@@ -141,7 +190,7 @@ class ArticulationSet(JointedLinks):
         self,
         session: EngineSession,
         body_ids: Sequence[int],
-        derive: Derive,
+        memo: PlanMemo,
         meet_nothing: Callable[[], bool],
     ) -> None:
         """Let kernels call the engine from the first step on, where they can.
@@ -149,10 +198,10 @@ class ArticulationSet(JointedLinks):
         Args:
             session: The world.
             body_ids: All bodies of the scene, marked.
-            derive: Of the scene's plan.
+            memo: Of the scene's plan.
             meet_nothing: Tells whether rules and filters keep all links of the scene apart.
         """
-        self._connection = session, body_ids, derive, meet_nothing
+        self._connection = session, body_ids, memo, meet_nothing
 
     @property
     def is_any(self) -> bool:
@@ -182,12 +231,6 @@ class ArticulationSet(JointedLinks):
         anchor.acceleration[:] = (velocity - anchor.velocity) / dt
         anchor.position[:], anchor.rotation_xyzw[:] = position, rotation_xyzw
         anchor.velocity[:] = velocity
-
-    def before_step(self, dt: float, gravity: Sequence[float], *, is_next: bool = False) -> None:
-        """Apply all joint forces for one engine step, as :meth:`JointSolver.step` says."""
-        self.move_anchors(dt)
-        self.solver.step(dt, gravity, is_next=is_next)
-        self.tighten_loops()
 
     def tighten_loops(self) -> None:
         """Pull at open loops, where kernels did not."""
@@ -351,7 +394,7 @@ class ArticulationSet(JointedLinks):
         """What has to be restored beside ``pybullet.restoreState``; ``dt`` [s] of the next step."""
         if not self.articulations:
             return NO_STATE
-        self.solver.forget_bases()
+        self.solver.io.forget_bases()
         self.solver.hear(dt)
         return ArticulationState(
             memory=self.arena.memory(),

@@ -15,9 +15,9 @@ from itertools import combinations
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.multibody_creation import HEAVY
+from gltf_bullet.bullet.session import EngineLink
 
 __all__ = ["FreeSpace"]
 

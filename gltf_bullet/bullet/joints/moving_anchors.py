@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
-from gltf_bullet.bullet.state.link_states import link_state, velocity_after_turn
+from gltf_bullet.bullet.session import EngineLink
+from gltf_bullet.bullet.state import link_state, velocity_after_turn
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.transforms import (
     FloatArray,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,28 +10,167 @@ from itertools import combinations
 from typing import NamedTuple
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
-from gltf_bullet.bullet.bodies.multibody_names import names_of_multibody
-from gltf_bullet.bullet.bodies.multibody_text import can_be_named
+from gltf_bullet.bullet.bodies.multibody_text import JointFacts, MultibodyNames, can_be_named
 from gltf_bullet.bullet.bodies.named_multibody import (
     NamedDescription,
     create_named_multibody,
     describe_multibody,
 )
-from gltf_bullet.bullet.rendering.link_looks import LinkLook
-from gltf_bullet.bullet.rendering.visuals import BodyVisuals
+from gltf_bullet.bullet.rendering.visuals import BodyVisuals, LinkLook
 from gltf_bullet.disk_cache import cache_folder
+from gltf_bullet.model import DofKind
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import (
     ArticulationPlan,
     ArticulationPlans,
+    DofPlan,
     MultibodyPlan,
 )
+from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
-from gltf_bullet.planning.scene_plan import Derive
+from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.scene import NodeTree
 
 __all__ = ["HEAVY", "create_multibodies", "is_ordinary"]
+
+_RECIPE: MemoKey[_Recipe] = MemoKey("how a multibody is created, by articulation and number")
+
+# --- What links and joints are called for PyBullet code that looks for them by name ---------------
+
+_LONGEST = 200
+"""Letters of up to 4 bytes each; what tells links apart comes behind them."""
+
+_AXES = {DofKind.LINEAR: "slide", DofKind.ANGULAR: "turn"}
+
+
+def names_of_multibody(
+    plan: ArticulationPlan, index: int, tree: NodeTree, motion_nodes: Collection[int]
+) -> MultibodyNames:
+    """Links have the names of their nodes, joints those of the joint nodes.
+
+    A joint of several axes has a name per axis. The body is called like the node that holds
+    nothing but this robot, else like its base.
+    """
+    multibody = plan.multibodies[index]
+    joint_of_link = _fixed_joints(plan, index, multibody)
+    dof_of_link = {dof.link: dof for dof in plan.dofs if dof.multibody == index}
+    dof_counts: dict[int, int] = {}
+    for one in plan.dofs:
+        dof_counts[one.joint_node] = dof_counts.get(one.joint_node, 0) + 1
+    root = multibody.root_node if multibody.root_node >= 0 else multibody.anchor
+    base = _name(tree, root) if root >= 0 else "world"
+    links: list[str] = []
+    joints: list[JointFacts] = []
+    for link, (node, group) in enumerate(multibody.owners):
+        dof = dof_of_link.get(link)
+        joint = dof.joint_node if dof is not None else joint_of_link.get(link, -1)
+        name = _name(tree, joint) if joint >= 0 else ""
+        if dof is not None and dof_counts[joint] > 1:
+            axis = (
+                "ball" if dof.dof.axis == BALL else f"{_AXES[dof.dof.kind]} {'XYZ'[dof.dof.axis]}"
+            )
+            name = f"{name} {axis}"
+        if node < 0:
+            own = f"{name or base} link"
+        else:
+            own = _name(tree, node) if group == 0 else f"{_name(tree, node)} group {group}"
+        links.append(own)
+        facts = _facts(plan, joint, dof, name or f"{own} fixed")
+        if dof is not None and dof_counts[joint] > 1:
+            # The engine's limits of a ragdoll's axes broke replays to the bit (measured).
+            facts = replace(facts, lower=-math.inf, upper=math.inf)
+        joints.append(facts)
+    unique = _unique([base, *links])
+    joint_names = _unique([joint.name for joint in joints])
+    return MultibodyNames(
+        body=_body_name(plan, root, tree, motion_nodes) or base,
+        base=unique[0],
+        links=tuple(unique[1:]),
+        joints=tuple(
+            replace(joint, name=name) for name, joint in zip(joint_names, joints, strict=True)
+        ),
+    )
+
+
+def _name(tree: NodeTree, node: int) -> str:
+    return _sayable(tree.names[node] or f"node {node}")
+
+
+def _sayable(name: str) -> str:
+    """What PyBullet can read: it refuses NUL, and names of more than 1023 bytes (measured)."""
+    return name[:_LONGEST].replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _unique(names: list[str]) -> list[str]:
+    """URDF takes no name twice."""
+    found: list[str] = []
+    used: set[str] = set()
+    for name in names:
+        free, number = name, 2
+        while free in used:
+            free, number = f"{name} {number}", number + 1
+        used.add(free)
+        found.append(free)
+    return found
+
+
+def _fixed_joints(plan: ArticulationPlan, index: int, multibody: MultibodyPlan) -> dict[int, int]:
+    """Joint nodes of joints without any freedom, by the child's link."""
+    found: dict[int, int] = {}
+    parents = {k: link.parent for k, link in enumerate(multibody.spec.links)}
+    for planned in plan.joints:
+        if planned.dofs:
+            continue
+        ends = [f.link if f.multibody == index else -1 for f in (planned.frame_a, planned.frame_b)]
+        for child, parent in (ends, ends[::-1]):
+            if child >= 0 and parents[child] == parent:
+                found.setdefault(child, planned.joint.node)
+    return found
+
+
+def _facts(plan: ArticulationPlan, node: int, dof: DofPlan | None, name: str) -> JointFacts:
+    if node < 0 or (dof is not None and dof.dof.axis == BALL):
+        return JointFacts(name=name)
+    joint = next(j.joint for j in plan.joints if j.joint.node == node)
+    if dof is None:
+        return JointFacts(name=name, max_force=joint.max_force, max_velocity=joint.max_velocity)
+    drives = [
+        d for d in joint.description.drives if d.kind is dof.dof.kind and d.axis == dof.dof.axis
+    ]
+    effort = max((d.max_force for d in drives if d.max_force < math.inf), default=0.0)
+    damping = sum(d.damping for d in drives if not d.stiffness and not d.velocity_target)
+    hard = [
+        limit
+        for limit in joint.description.limits
+        if limit.kind is dof.dof.kind
+        and limit.axes == (dof.dof.axis,)
+        and limit.stiffness == math.inf
+    ]
+    return JointFacts(
+        name=name,
+        lower=max((limit.minimum for limit in hard), default=-math.inf),
+        upper=min((limit.maximum for limit in hard), default=math.inf),
+        max_force=effort,
+        damping=damping,
+        max_velocity=joint.max_velocity,
+        friction=joint.friction,
+    )
+
+
+def _body_name(
+    plan: ArticulationPlan, root: int, tree: NodeTree, motion_nodes: Collection[int]
+) -> str:
+    """The name of the node above the base, where all bodies below it are this robot's."""
+    if root < 0 or tree.names[root] is None or not tree.ancestors(root):
+        return ""
+    above = tree.ancestors(root)[0]
+    if above in motion_nodes:
+        return ""
+    own = {node for multibody in plan.multibodies for node, _ in multibody.bodies}
+    others = (n for n in motion_nodes if n not in own and above in tree.ancestors(n))
+    return "" if any(True for _ in others) else _sayable(tree.names[above] or "")
+
 
 HEAVY = 1e9
 """[kg] Heavier than anything that is called by a name."""
@@ -55,7 +195,7 @@ def create_multibodies(
     visuals: BodyVisuals | None,
     tree: Callable[[], NodeTree] | None,
     created: list[int],
-    derive: Derive = lambda _, make: make(),
+    memo: PlanMemo,
 ) -> CreatedMultibodies:
     """Put all multibodies of a scene into the world.
 
@@ -67,7 +207,7 @@ def create_multibodies(
         visuals: Chooses what links show; ``None``: their shapes.
         tree: Where names come from; ``None``: links have none, and share their shapes.
         created: Receives every body id at once.
-        derive: Keeps what is the same for all copies of the plan; see ``ScenePlan.derive``.
+        memo: Values that are the same for all copies of the plan.
 
     Raises:
         EngineError: The engine refused a body.
@@ -78,14 +218,16 @@ def create_multibodies(
     for number, plan in enumerate(plans.articulations):
         ids_of.append([])
         for index in range(len(plan.multibodies)):
-            recipe = derive(
-                f"recipe {number} {index}",
+            recipe = memo.get(
+                _RECIPE,
                 partial(_recipe, plans, plan, index, body_plans, visuals, tree),
+                number,
+                index,
             )
             place = recipe.spec.world_from_base.moved(plans.offset)
             if recipe.description is not None:
                 body = create_named_multibody(
-                    client_id, recipe.spec, recipe.description, place, derive
+                    client_id, recipe.spec, recipe.description, place, memo
                 )
                 named.add(body)
             else:

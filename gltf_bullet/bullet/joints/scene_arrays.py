@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gltf_bullet.model import JointDrive
 from gltf_bullet.numba_aot import IntTable
-from gltf_bullet.planning.changed_values import changed
+from gltf_bullet.planning.body_plans import changed
 from gltf_bullet.solver.articulation_arrays import (
     Articulation,
     SceneHeader,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pybullet
@@ -15,7 +15,6 @@ from gltf_bullet.bullet.reading.issues import (
     TEXTURE_UNREADABLE,
     VISUAL_UNREADABLE,
 )
-from gltf_bullet.bullet.reading.saved_shapes import saved_primitive
 from gltf_bullet.bullet.rendering.pictures import png_of
 from gltf_bullet.bullet.rendering.visuals import shown_mesh
 from gltf_bullet.convert.description import (
@@ -35,6 +34,46 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, rotation_to
 
 __all__ = ["LinkShapes", "primitive_of"]
+
+# --- Simple shapes in the engine's own file -------------------------------------------------------
+
+_BOX: Final = 0
+_BALL: Final = 8
+_CAPSULE: Final = 10
+_CYLINDER: Final = 13
+_PLANE: Final = 28
+"""``BroadphaseNativeTypes`` of Bullet."""
+_Z: Final = 2
+"""The axis along which PyBullet's round shapes stand."""
+
+
+def saved_primitive(saved: BulletFile, address: int) -> ShapeGeometry | None:
+    """The shape at an address; ``None`` for meshes and what else a description has no word for."""
+    kind, record = saved.shape(address) or (-1, None)
+    if record is None or kind not in (_BOX, _BALL, _CAPSULE, _CYLINDER, _PLANE):
+        return None
+    if kind == _PLANE:
+        x, y, z = map(_as_written, record.vector("m_planeNormal"))
+        return PlaneShape((x, y, z)) if record["m_planeConstant"] == 0.0 else None
+    if kind in (_CAPSULE, _CYLINDER):
+        if record["m_upAxis"] != _Z:
+            return None
+        record = record["m_convexInternalShapeData"]
+    x, y, z = map(_as_written, record.vector("m_implicitShapeDimensions"))
+    if kind == _BALL:
+        return BallShape(x)
+    if kind == _CAPSULE:
+        return RoundShape(x, 2.0 * z, is_capsule=True)
+    # Bullet keeps boxes and cylinders less their margin.
+    margin = _as_written(record["m_collisionMargin"])
+    if kind == _CYLINDER:
+        return RoundShape(x + margin, 2.0 * (z + margin), is_capsule=False)
+    return BoxShape((2.0 * (x + margin), 2.0 * (y + margin), 2.0 * (z + margin)))
+
+
+def _as_written(value: float) -> float:
+    """The shortest number that is the same in the single precision of the file."""
+    return float(str(np.float32(value)))
 
 
 class LinkShapes:

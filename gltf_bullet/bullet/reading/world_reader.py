@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pybullet
 
-from gltf_bullet.bullet.engine_link import EngineLink
+from gltf_bullet.bullet.joints.articulation import SLACK
 from gltf_bullet.bullet.reading.bullet_file import Record
-from gltf_bullet.bullet.reading.constraints import read_constraints
 from gltf_bullet.bullet.reading.issues import (
     BODIES_UNLISTED,
     CONSTRAINT_NOT_IN_GLTF,
@@ -21,19 +21,19 @@ from gltf_bullet.bullet.reading.issues import (
     SAVED_BODY_UNCERTAIN,
     SOFT_BODY_NOT_IN_GLTF,
 )
-from gltf_bullet.bullet.reading.joint_values import damping_of, limits_of, unit_axis
 from gltf_bullet.bullet.reading.link_shapes import LinkShapes
-from gltf_bullet.bullet.reading.maximal_bodies import MaximalBodies
-from gltf_bullet.bullet.reading.saved_bodies import SavedBodies
-from gltf_bullet.bullet.reading.saved_contacts import (
+from gltf_bullet.bullet.reading.maximal_bodies import (
+    MaximalBodies,
     anisotropic_friction,
     contact_spring,
     has_friction_anchor,
 )
-from gltf_bullet.bullet.session import known_session
-from gltf_bullet.convert.ball_limits import swing_gap
+from gltf_bullet.bullet.reading.saved_bodies import SavedBodies
+from gltf_bullet.bullet.session import EngineLink, known_session
 from gltf_bullet.convert.description import (
     BodyDescription,
+    ConstraintDescription,
+    ConstraintKind,
     JointKind,
     LinkDescription,
     LinkJointDescription,
@@ -41,11 +41,136 @@ from gltf_bullet.convert.description import (
     WorldDescription,
 )
 from gltf_bullet.convert.issues import NOT_IN_GLTF
+from gltf_bullet.convert.joints import swing_gap
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import EngineError
-from gltf_bullet.transforms import Pose, Vec3
+from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
-__all__ = ["SelfCollision", "all_bodies", "read_bodies", "read_world"]
+__all__ = ["Newcomers", "SelfCollision", "all_bodies", "read_bodies", "read_world"]
+
+# --- Limits and damping of joints as they act now: ``getJointInfo`` answers those of creation -----
+
+_BEYOND: Final = 1e9
+"""[rad, m] What scenes of ours set where the engine is to hold no limit is larger."""
+
+
+def limits_of(info: Any, saved: Record | None, *, is_ours: bool) -> tuple[float, float]:
+    """Lower and upper limit [rad, m] of a joint; infinite without.
+
+    Args:
+        info: What ``getJointInfo`` answers.
+        saved: The link in the saved world, if it is known.
+        is_ours: Whether a scene of ours solves the joint: the engine's limits then only back the
+            solve up, a little wider or not at all, and those of the file are in ``info`` if
+            anywhere.
+    """
+    stated = (info[8], info[9])
+    if saved is not None and not (is_ours and stated[0] <= stated[1]):
+        slack = SLACK if is_ours else 0.0
+        stated = saved["m_jointLowerLimit"] + slack, saved["m_jointUpperLimit"] - slack
+    lower, upper = stated
+    if lower > upper:
+        return -math.inf, math.inf
+    if is_ours:
+        return lower if lower > -_BEYOND else -math.inf, upper if upper < _BEYOND else math.inf
+    return lower, upper
+
+
+def damping_of(info: Any, saved: Record | None, *, is_ours: bool) -> tuple[float, float]:
+    """Damping [N m s/rad, N s/m] of a joint, and what of it was added to a scene's file's."""
+    stated = float(info[6])
+    if saved is None:
+        return stated, 0.0
+    now = float(saved["m_jointDamping"])
+    # In scenes of ours the solve does the file's.
+    return (stated + now, now) if is_ours else (now, 0.0)
+
+
+def unit_axis(vector: Vec3) -> Vec3:
+    """The axis of a joint; X where PyBullet tells none, as for fixed ones."""
+    length = math.hypot(*vector)
+    if length == 0.0:
+        return (1.0, 0.0, 0.0)
+    x, y, z = vector
+    return (x / length, y / length, z / length)
+
+
+# --- Constraints between the bodies of a PyBullet world -------------------------------------------
+
+_KIND = {
+    pybullet.JOINT_POINT2POINT: ConstraintKind.POINT,
+    pybullet.JOINT_FIXED: ConstraintKind.FIXED,
+    pybullet.JOINT_PRISMATIC: ConstraintKind.PRISMATIC,
+}
+_NO_LIMIT_FORCE = 1e9
+"""[N] A constraint that may pull as hard as this is taken for a rigid one."""
+
+
+def read_constraints(
+    client_id: int,
+    bodies: Sequence[BodyDescription],
+    index_of: Mapping[int, int],
+    without: Collection[int],
+    diagnostics: Diagnostics,
+) -> list[ConstraintDescription]:
+    """All constraints that hold one of some bodies.
+
+    Args:
+        client_id: A connected world.
+        bodies: The bodies that are described.
+        index_of: Which of them an id stands for.
+        without: Constraints that are left out and not named.
+        diagnostics: Receives the constraints that cannot be described.
+    """
+    found = []
+    for k in range(pybullet.getNumConstraints(physicsClientId=client_id)):
+        number = pybullet.getConstraintUniqueId(k, physicsClientId=client_id)
+        if number in without:
+            continue
+        with contextlib.suppress(pybullet.error):
+            info = pybullet.getConstraintInfo(number, physicsClientId=client_id)
+            ends = {end for end in (info[0], info[2]) if end >= 0}
+            if ends.isdisjoint(index_of):
+                continue
+            what = _lost(info, ends.difference(index_of))
+            if what:
+                diagnostics.report(CONSTRAINT_NOT_IN_GLTF, ROOT, got=number, what=what)
+                continue
+            found.append(_described(info, bodies, index_of))
+    return found
+
+
+def _lost(info: Any, others: set[int]) -> str:
+    """Why a constraint cannot be described; empty if it can."""
+    if others:
+        return f"to body {min(others)}, which is not written"
+    if info[4] in _KIND:
+        return ""
+    return "a gear" if info[4] == pybullet.JOINT_GEAR else f"of type {info[4]}"
+
+
+def _described(
+    info: Any, bodies: Sequence[BodyDescription], index_of: Mapping[int, int]
+) -> ConstraintDescription:
+    parent, parent_link, child, child_link, kind, axis = info[:6]
+    ends = (
+        (index_of[parent], parent_link + 1),
+        ((index_of[child], child_link + 1) if child >= 0 else (-1, -1)),
+    )
+    frames = []
+    for (body, link), pivot, turn in zip(ends, info[6:8], info[8:10], strict=True):
+        inertial = bodies[body].links[link].link_from_inertial if body >= 0 else IDENTITY_POSE
+        frames.append(inertial @ Pose(turn, pivot))
+    return ConstraintDescription(
+        kind=_KIND[kind],
+        parent=ends[0],
+        child=ends[1],
+        parent_from_frame=frames[0],
+        child_from_frame=frames[1],
+        axis=unit_axis(axis),
+        max_force=info[10] if info[10] < _NO_LIMIT_FORCE else math.inf,
+    )
+
 
 SelfCollision = bool | Collection[int] | None
 """Whether links of one body meet: of all bodies, of some, or of those that touch themselves now."""
@@ -345,3 +470,44 @@ class _BodyReader:
 
 def _text(name: bytes) -> str:
     return name.decode("utf-8", "replace")
+
+
+# --- Bodies that were made while a recording runs, and are not in it ------------------------------
+
+
+class Newcomers:
+    """Notices bodies with ids that no body had before.
+
+    One that has the id of a removed body is named with that removal.
+    """
+
+    def __init__(self, client_id: int) -> None:
+        self._client = client_id
+        self._known = set(all_bodies(client_id))
+        self._seen = self._glance()
+
+    def newly_made(self) -> list[tuple[int, str]]:
+        """Ids and names of the bodies that were made since this was asked last.
+
+        Raises:
+            EngineError: The client is not connected.
+        """
+        try:
+            seen = self._glance()
+            if seen == self._seen:
+                return []
+            self._seen = seen
+            made = [body for body in all_bodies(self._client) if body not in self._known]
+            self._known.update(made)
+            return [(body, self._name(body)) for body in made]
+        except pybullet.error as error:
+            raise EngineError(f"physics client {self._client}: {error}") from error
+
+    def _glance(self) -> tuple[int, int]:
+        """How many bodies there are, and which was made last: another one where any was made."""
+        count = pybullet.getNumBodies(physicsClientId=self._client)
+        return count, pybullet.getBodyUniqueId(count - 1, self._client) if count else -1
+
+    def _name(self, body: int) -> str:
+        base, name = pybullet.getBodyInfo(body, physicsClientId=self._client)[:2]
+        return str((name or base).decode("utf-8", "replace"))

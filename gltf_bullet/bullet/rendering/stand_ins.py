@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.rendering.visual_files import load_texture
 from gltf_bullet.bullet.rendering.visuals import mesh_arguments
+from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.bullet.shapes.engine_shapes import MAX_INDICES, MAX_VERTICES
 from gltf_bullet.errors import EngineError
 from gltf_bullet.rendering.visual_plans import VisualMesh

@@ -11,6 +11,7 @@ A mesh from memory costs 0.5 ms per 1000 vertices and body, as a file twice to f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from weakref import ref
@@ -18,11 +19,8 @@ from weakref import ref
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.engine_link import EngineLink
-from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
-from gltf_bullet.bullet.rendering.shown_links import ShownLink, ShownLinks
 from gltf_bullet.bullet.rendering.visual_files import MeshFiles, link_file, load_texture
-from gltf_bullet.bullet.session import EngineSession, known_session
+from gltf_bullet.bullet.session import EngineLink, EngineSession, known_session
 from gltf_bullet.bullet.shapes.engine_shapes import MAX_INDICES, MAX_VERTICES
 from gltf_bullet.disk_cache import cache_folder
 from gltf_bullet.options import LoadOptions
@@ -37,17 +35,109 @@ from gltf_bullet.planning.shapes.shape_plans import (
     PlacedShape,
     SpherePlan,
 )
-from gltf_bullet.rendering.box_meshes import box_of
-from gltf_bullet.rendering.solids import COLOR_OF_KIND, solid
-from gltf_bullet.rendering.visual_plans import (
-    Color,
-    NodeVisual,
-    VisualMesh,
-    VisualPlans,
-)
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.rendering.solids import COLOR_OF_KIND, DrawnBox, box_of, solid
+from gltf_bullet.rendering.visual_plans import Color, NodeVisual, VisualMesh, VisualPlans
+from gltf_bullet.transforms import FloatArray, quats_from_matrices
 
-__all__ = ["BodyVisuals", "mesh_arguments", "shown_mesh"]
+__all__ = [
+    "NOTHING",
+    "BodyVisuals",
+    "LinkLook",
+    "ShownLink",
+    "mesh_arguments",
+    "move_links",
+    "shown_mesh",
+]
+
+# --- What a link of a named multibody shows, in words of URDF -------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkLook:
+    """What a link shows."""
+
+    file: str = ""
+    """An OBJ or STL file; without one the collision shapes are drawn where ``as_colliders``."""
+    box: DrawnBox | None = None
+    """Instead of a file, in the link frame."""
+    color: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
+    as_colliders: bool = False
+
+
+NOTHING = LinkLook()
+
+
+# --- Which links of a scene show which meshes of its file -----------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ShownLink:
+    """A link that shows nodes of the file."""
+
+    body_id: int
+    link: int
+    visual: NodeVisual
+    owner: int | None
+    """The motion node or animated node that it stands with; ``None``: it stands still."""
+
+
+class ShownLinks:
+    """Those of one scene; listed when somebody looks."""
+
+    def __init__(
+        self,
+        visuals: Mapping[int, NodeVisual],
+        link_of: Callable[[int], EngineLink],
+        scenery: Sequence[ShownLink],
+    ) -> None:
+        """Take what exists.
+
+        Args:
+            visuals: By motion node.
+            link_of: The engine link of a motion node's body.
+            scenery: What no body carries.
+        """
+        self._visuals, self._link_of = visuals, link_of
+        self.scenery = tuple(scenery)
+        """What no body carries."""
+
+    @property
+    def are_any(self) -> bool:
+        """Whether any link shows a mesh of the file."""
+        return bool(self._visuals or self.scenery)
+
+    @cached_property
+    def all(self) -> tuple[ShownLink, ...]:
+        """The scenery, and all bodies with meshes."""
+        carried = []
+        for node, visual in self._visuals.items():
+            body, link = self._link_of(node)
+            carried.append(ShownLink(body_id=body, link=link, visual=visual, owner=node))
+        return (*self.scenery, *carried)
+
+    @cached_property
+    def _mesh_of(self) -> dict[EngineLink, VisualMesh]:
+        return {(shown.body_id, shown.link): shown.visual.mesh for shown in self.all}
+
+    def mesh_of(self, link: EngineLink) -> VisualMesh | None:
+        """What a link of the scene shows."""
+        return self._mesh_of.get(link)
+
+
+def move_links(client_id: int, links: Sequence[ShownLink], matrices: FloatArray) -> None:
+    """Put bodies that only show something where they belong.
+
+    Args:
+        client_id: The world.
+        links: Bases of bodies.
+        matrices: Rigid, in the same order, shape [k, 4, 4].
+    """
+    rotations = quats_from_matrices(matrices[:, :3, :3]).tolist()
+    for shown, matrix, rotation in zip(links, matrices, rotations, strict=True):
+        pybullet.resetBasePositionAndOrientation(
+            shown.body_id, matrix[:3, 3].tolist(), rotation, physicsClientId=client_id
+        )
+
 
 BULLET_SHOWS_IT = -1
 """The visual shape id by which Bullet draws the collision shape itself."""

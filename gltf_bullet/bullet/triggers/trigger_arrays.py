@@ -9,7 +9,6 @@ import numpy as np
 
 from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
 from gltf_bullet.bullet.triggers.carriers import Carrier
-from gltf_bullet.bullet.triggers.frames import Frames
 from gltf_bullet.model import CollisionFilter
 from gltf_bullet.numba_aot import address_of, addresses, load, size_of
 from gltf_bullet.planning.shapes.extents import Extent, extent_of
@@ -25,9 +24,52 @@ from gltf_bullet.solver.tables import Place
 from gltf_bullet.solver.triggers import layout
 from gltf_bullet.solver.triggers.layout import FRAME, PAIR, PART, PLACE, SOURCE, triggers_at
 from gltf_bullet.solver.triggers.watching import FAST_SHARE, FIND, FOLLOW, watch
-from gltf_bullet.transforms import FloatArray, IntArray, Pose, quats_from_matrices
+from gltf_bullet.transforms import (
+    FloatArray,
+    IntArray,
+    Pose,
+    matrices_from_quats,
+    quats_from_matrices,
+    split_linear,
+)
 
-__all__ = ["TriggerArrays"]
+__all__ = ["Frames", "TriggerArrays"]
+
+# --- World frames of nodes, as stacked arrays -----------------------------------------------------
+
+_ROUNDING = 1e-6
+"""By which the squares of a rotation's numbers may miss their sum of 3."""
+
+
+class Frames:
+    """World frames of some nodes, without their scale."""
+
+    def __init__(
+        self, nodes: IntArray, linear_maps: FloatArray, world_from_node: FloatArray
+    ) -> None:
+        self._nodes = nodes
+        unscale = np.linalg.pinv(linear_maps[nodes])
+        is_identity = np.abs(unscale - np.eye(3)).max(initial=0.0) < 1e-12
+        self._unscale: FloatArray | None = None if is_identity else unscale.astype(np.float64)
+        self.positions: FloatArray = np.zeros((len(nodes), 3))
+        """[m], shape [k, 3]."""
+        self.rotations: FloatArray = np.zeros((len(nodes), 3, 3))
+        """Rotation matrices, shape [k, 3, 3]."""
+        self.move(world_from_node)
+
+    def move(self, world_from_node: FloatArray) -> None:
+        """Follow the nodes."""
+        matrices = world_from_node[self._nodes]
+        self.positions = matrices[:, :3, 3]
+        linear = matrices[:, :3, :3]
+        if self._unscale is not None:
+            linear = np.matmul(linear, self._unscale)
+        # What was made of a node stays as large meanwhile where an animation scales it.
+        if np.abs(np.square(linear).sum(axis=(1, 2)) - 3.0).max(initial=0.0) > _ROUNDING:
+            quats, _, _ = split_linear(linear)
+            linear = matrices_from_quats(quats)
+        self.rotations = linear
+
 
 _FIRST_ROOM = 16
 """Pairs that there is room for at first."""

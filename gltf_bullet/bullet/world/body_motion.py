@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
-from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
-from gltf_bullet.bullet.state.link_states import (
+from gltf_bullet.bullet.session import EngineLink
+from gltf_bullet.bullet.state import (
     apply_base_impulse,
     link_state,
     set_base_pose,

@@ -8,51 +8,89 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
 
-from gltf_bullet.bullet.bodies.deforming_bodies import create_deforming, none_deforming
+from gltf_bullet.bullet.bodies.deforming_bodies import (
+    BuiltSurface,
+    create_deforming,
+    create_statics,
+    none_deforming,
+)
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, no_free_bodies
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies, unchanged_bodies
-from gltf_bullet.bullet.bodies.static_bodies import create_statics
 from gltf_bullet.bullet.body_lease import BodyLease
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
-from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
+from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness, SoftState
+from gltf_bullet.bullet.contacts.fast_bodies import FastBodies, FastState
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
-from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
+from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap, find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
-from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
-from gltf_bullet.bullet.gravity.forces import gravity_forces
+from gltf_bullet.bullet.contacts.slip_friction import SlipState
+from gltf_bullet.bullet.contacts.squeezed_bodies import LetGo, SqueezedBodies
+from gltf_bullet.bullet.gravity import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
+from gltf_bullet.bullet.joints.free_space import FreeSpace
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears, are_any_coupled
-from gltf_bullet.bullet.joints.scene_arrays import ArticulationMoment
-from gltf_bullet.bullet.joints.solving.contact_reader import owners
-from gltf_bullet.bullet.rendering.shown_links import ShownLink
-from gltf_bullet.bullet.rendering.visuals import BodyVisuals
-from gltf_bullet.bullet.session import EngineSession, EngineSettings
-from gltf_bullet.bullet.state.body_states import BodyStates
-from gltf_bullet.bullet.state.snapshots import EngineSnapshot
+from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
+from gltf_bullet.bullet.joints.scene_arrays import ArticulationMoment, ArticulationState
+from gltf_bullet.bullet.joints.solving.contact_reader import ContactMemory, owners
+from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
+from gltf_bullet.bullet.session import EngineLink, EngineSession, EngineSettings, SolidLink
+from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
+from gltf_bullet.bullet.state import BodyStates, EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
+from gltf_bullet.bullet.world.body_motion import BodyMotion
+from gltf_bullet.bullet.world.compiled_steps import CompiledSteps
+from gltf_bullet.bullet.world.kinematic_targets import KinematicNodes, KinematicTargets
 from gltf_bullet.bullet.world.link_index import LinkIndex
-from gltf_bullet.bullet.world.world_parts import WorldParts
-from gltf_bullet.bullet.world.world_state import EngineWorldState
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
-from gltf_bullet.model import PhysicsScene
+from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.body_layouts import layout_of
+from gltf_bullet.planning.body_layouts import BodyLayout, layout_of
 from gltf_bullet.planning.changed_masses import with_masses
 from gltf_bullet.planning.contacts.surfaces import with_materials
+from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
-from gltf_bullet.transforms import BoolArray, FloatArray, Pose
+from gltf_bullet.transforms import BoolArray, FloatArray, IntArray, Pose
 
-__all__ = ["BODY_NOT_FINITE", "EngineWorld"]
+__all__ = ["BODY_NOT_FINITE", "EngineWorld", "EngineWorldState"]
+
+# --- What a scene must take back besides the engine's own snapshot --------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class EngineWorldState:
+    """Treat as opaque."""
+
+    origins: tuple[str, ...]
+    """Names of the bodies."""
+    articulations: ArticulationState
+    slip: SlipState
+    fast: FastState
+    softness: SoftState
+    kinematic_nodes: KinematicNodes
+    squeezed: LetGo
+    contacts: ContactMemory
+    deforming: tuple[BuiltSurface, ...]
+    layout: BodyLayout
+    """Of the bodies: those with another one cannot take the rest over."""
+
+
+_MAY_BE_FAST: MemoKey[bool] = MemoKey("some free body may pass through others")
+_ARE_ANY_COUPLED: MemoKey[bool] = MemoKey("some joint follows another one")
+_NEEDS_RULES: MemoKey[bool] = MemoKey("some links that must not meet are not kept apart yet")
+_MOVING_LINKS: MemoKey[list[int]] = MemoKey("numbers of the links that move")
+_LOAD_OVERLAPS: MemoKey[list[LoadOverlap]] = MemoKey("links that overlap at load")
+_ARE_ALL_APART: MemoKey[bool] = MemoKey("rules and filters keep all links apart")
+_LAYOUT: MemoKey[BodyLayout] = MemoKey("the bodies that states fit")
 
 BODY_NOT_FINITE = IssueKind(
     "BODY_NOT_FINITE",
@@ -71,7 +109,7 @@ _Return: TypeAlias = (
 """A state that was restored, how many bodies there were then and the last one, and the joints."""
 
 
-class EngineWorld(WorldParts):
+class EngineWorld:
     """Everything that one scene put into one PyBullet world."""
 
     def __init__(
@@ -125,10 +163,10 @@ class EngineWorld(WorldParts):
             painter.close()
         self._last_return: _Return | None = None
         self.is_jointed = bool(self.articulations.articulations)
-        self.articulations.connect(session, self._created, plan.derive, lambda: self._is_apart)
+        self.articulations.connect(session, self._created, plan.memo, lambda: self._is_apart)
         self._is_unforced = self.gravity is None and self.free.is_idle
         """Whether free bodies are given nothing before a step."""
-        self._is_plain = self._is_unforced and not plan.derive("may be fast", self._may_be_fast)
+        self._is_plain = self._is_unforced and not plan.memo.get(_MAY_BE_FAST, self._may_be_fast)
 
     def _create(
         self,
@@ -158,7 +196,7 @@ class EngineWorld(WorldParts):
                 options.batch_size,
                 self._created,
                 self.session.knows,
-                self.plan.derive,
+                self.plan.memo,
                 kept,
             )
         self.articulations = create_articulations(
@@ -169,10 +207,10 @@ class EngineWorld(WorldParts):
             visuals,
             self._created,
             tree if options.link_names else None,
-            self.plan.derive,
+            self.plan.memo,
         )
         gear_issues: tuple[Issue, ...] = ()
-        if self.plan.derive("are any coupled", partial(are_any_coupled, self.plan.articulations)):
+        if self.plan.memo.get(_ARE_ANY_COUPLED, partial(are_any_coupled, self.plan.articulations)):
             gears = MimicGears(self.client_id, self.articulations.articulations)
             self._undo.append(gears.remove)
             gear_issues, self.gear_ids = gears.issues, gears.constraint_ids
@@ -196,16 +234,16 @@ class EngineWorld(WorldParts):
         if self.shown_links.are_any:
             self._undo.append(visuals.show(self.shown_links, self._created))
         self.pair_rules.trust(self.articulations.kept_apart, self.free.kept_apart)
-        if self.plan.derive("needs pair rules", partial(self._needs_rules, tree)):
+        if self.plan.memo.get(_NEEDS_RULES, partial(self._needs_rules, tree)):
             self.pair_rules.forbid(self._pairs_apart(tree))
         solid, slips = self._table.solid_links(), options.slip_friction
         self._links = LinkContacts(
             self.session, self.plan.contacts, solid, self._created, self.articulations.own_shapes,
-            self.pair_rules, self.plan.derive, slip_friction=slips,
+            self.pair_rules, self.plan.memo, slip_friction=slips,
         )  # fmt: skip
         if not self._links.is_plain:
             self._undo.append(self._links.release)
-        numbers = self.plan.derive("moving links", partial(_moving, solid))
+        numbers = self.plan.memo.get(_MOVING_LINKS, partial(_moving, solid))
         moving = {solid[number][0] for number in numbers}
         if moving:
             self.softness.join(moving)
@@ -213,7 +251,7 @@ class EngineWorld(WorldParts):
                 lambda: self.softness.leave([link for link in moving if link[0] not in self._kept])
             )
         look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
-        overlaps = self.plan.derive("load overlaps", look)
+        overlaps = self.plan.memo.get(_LOAD_OVERLAPS, look)
         self.issues = gear_issues
         """Findings that only the engine makes."""
         if overlaps:
@@ -231,13 +269,143 @@ class EngineWorld(WorldParts):
     @cached_property
     def _is_apart(self) -> bool:
         """True where rules and filters keep every link of the scene from all others."""
-        return self.plan.derive("are all links apart", self._are_all_apart)
+        return self.plan.memo.get(_ARE_ALL_APART, self._are_all_apart)
 
     def _are_all_apart(self) -> bool:
         links = [link for link, _ in self._table.solid_links()]
         if len(links) > _FEW_LINKS:
             return False
         return not any(self._links.may_meet(*pair) for pair in combinations(links, 2))
+
+    # --- parts that are made when they are asked for ------------------------------------------
+    #
+    # Most copies are made to be stepped: of 300 cart-poles in one world this was a twelfth of what
+    # it took to load them (measured).
+
+    def solid_links(self) -> Sequence[SolidLink]:
+        """Every link with colliders, with their materials and filters."""
+        return self._table.solid_links()
+
+    @property
+    def link_contacts(self) -> LinkContacts:
+        """How they meet."""
+        return self._links
+
+    @property
+    def own_constraints(self) -> list[int]:
+        """All constraints that the scene has made."""
+        return [*self.articulations.loop_constraints.constraint_ids, *self.gear_ids]
+
+    def link_of(self, node: int) -> EngineLink:
+        """The engine link of a motion node's body."""
+        return self._table.link_of(node)
+
+    def links_of(self, node: int) -> list[EngineLink]:
+        """The engine links of a body's collider groups, in the order of the plan's groups."""
+        return self._table.links_of(node)
+
+    @cached_property
+    def body_nodes(self) -> IntArray:
+        """Motion nodes in the order of :meth:`world_from_bodies`."""
+        nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
+        return nodes
+
+    @cached_property
+    def anchors(self) -> MovingAnchors:
+        """What joints hang on, where that moves."""
+        return MovingAnchors(self.client_id, self.plan, self.articulations, self.link_of)
+
+    @cached_property
+    def fast(self) -> FastBodies:
+        """Keeps small and fast bodies from passing through others."""
+        return FastBodies(
+            self.client_id,
+            self.free.table,
+            self.free.ids,
+            self._links.mask_of,
+            self._links.may_meet,
+            self._links.aim,
+        )
+
+    @cached_property
+    def squeezed(self) -> SqueezedBodies | None:
+        """Keeps kinematic bodies from pressing others through walls; without either nobody does."""
+        if not self._kinematic_nodes and not self.plan.animated.moved:
+            return None
+        if not self.free.table.is_dynamic.any():
+            return None
+        return SqueezedBodies(self.client_id, self.free.table, self.free.ids, self.pair_rules)
+
+    @cached_property
+    def _kinematic_nodes(self) -> list[int]:
+        """Free bodies with colliders that go their way whatever they meet."""
+        bodies = self.plan.bodies.bodies
+        return [
+            node
+            for node in self.free.nodes.tolist()
+            if bodies[node].kind is MotionKind.KINEMATIC and bodies[node].groups
+        ]
+
+    @property
+    def _movers(self) -> dict[int, int]:
+        """Nodes of all bodies and colliders that follow given poses or velocities now, by id."""
+        statics, bodies = self.kinematic_targets.nodes
+        free = self.free.id_of_node
+        return {
+            **{free[node]: node for node in (*self._kinematic_nodes, *bodies)},
+            **{self.static_ids[node]: node for node in statics},
+        }
+
+    @cached_property
+    def free_space(self) -> FreeSpace:
+        """Around what hangs on joints."""
+        return FreeSpace(
+            self.client_id,
+            self.articulations.articulations,
+            [link for link, _ in self._table.solid_links()],
+            self._links.may_meet,
+        )
+
+    def _may_be_fast(self) -> bool:
+        return self.fast.is_any
+
+    @cached_property
+    def kinematic_targets(self) -> KinematicTargets:
+        """Where animations want bodies to be."""
+        return KinematicTargets(
+            self.client_id,
+            self.plan.bodies,
+            self.static_ids,
+            self.free,
+            lambda node: self._links.rewrite(self.links_of(node)),
+        )
+
+    @cached_property
+    def motion(self) -> BodyMotion:
+        """Single bodies: poses, velocities, impulses."""
+        return BodyMotion(
+            self.client_id,
+            self.plan.bodies.bodies,
+            self.link_of,
+            self.articulations,
+            self.free,
+            self.kinematic_targets,
+        )
+
+    @cached_property
+    def compiled_steps(self) -> CompiledSteps:
+        """Steps that kernels make in one call, because nothing in them needs Python."""
+        return CompiledSteps(
+            self.articulations, self.kinematic_targets, self.anchors, self.triggers, self.free,
+            self.softness, is_unforced=self._is_unforced and not self._links.slips,
+            looks=self.fast.is_any, is_watched=self.squeezed is not None,
+        )  # fmt: skip
+
+    @cached_property
+    def colliders(self) -> ColliderIndex:
+        """Which collider a point on a link belongs to."""
+        links = dict(self._table.link_colliders())
+        return ColliderIndex(self.client_id, self.session.shapes, links)
 
     # --- what is where ------------------------------------------------------------------------
 
@@ -254,11 +422,13 @@ class EngineWorld(WorldParts):
         if found is None:
             return False
         self._table.bodies, contacts = found
-        self.plan = replace(self.plan, bodies=self._table.bodies, contacts=contacts, kept={})
+        self.plan = replace(
+            self.plan, bodies=self._table.bodies, contacts=contacts, memo=PlanMemo()
+        )
         self._links.change(contacts, self._table.solid_links())
         self.free.table = FreeTable.of([found[0].bodies[k] for k in self.free.nodes.tolist()])
         self._know_table(self.free.table)
-        self.quiet_steps.settings = None
+        self.compiled_steps.settings = None
         return True
 
     def _know_table(self, table: FreeTable) -> None:
@@ -318,10 +488,10 @@ class EngineWorld(WorldParts):
 
     def learn_settings(self, settings: EngineSettings) -> None:
         """Make surfaces right for the world as it is set now."""
-        if settings is not self.quiet_steps.settings:
+        if settings is not self.compiled_steps.settings:
             # The session gives the same object as long as nothing in it changes.
             self._links.before_step(settings)
-            self.quiet_steps.settings = settings
+            self.compiled_steps.settings = settings
 
     def before_step(
         self,
@@ -362,7 +532,7 @@ class EngineWorld(WorldParts):
     def learn(self) -> None:
         """The world is as it should be: steps that kernels make compare with it."""
         if self.is_jointed:
-            self.articulations.solver.learn()
+            self.articulations.solver.io.learn()
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""
@@ -447,7 +617,7 @@ class EngineWorld(WorldParts):
             squeezed=() if self.squeezed is None else self.squeezed.state(self._created),
             contacts=self.articulations.contacts.memory(self._created),
             deforming=self.deforming.built,
-            layout=self.plan.derive(layout_of, partial(layout_of, self.plan)),
+            layout=self.plan.memo.get(_LAYOUT, partial(layout_of, self.plan)),
         )
 
     def restore(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> None:

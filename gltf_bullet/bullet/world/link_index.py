@@ -8,12 +8,13 @@ from typing import overload
 import pybullet
 
 from gltf_bullet.bullet.contacts.link_contacts import solid_links
-from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.bullet.session import EngineLink, SolidLink
 from gltf_bullet.bullet.shapes.collider_index import LinkColliders
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.body_plans import ColliderGroup, StaticPlan
+from gltf_bullet.planning.plan_memo import MemoKey
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.scene import NodeTree
@@ -48,6 +49,14 @@ class _LinksOfCopy(Sequence[SolidLink]):
 
     def __iter__(self) -> Iterator[SolidLink]:
         return (((self._ids[number], link), part) for number, link, part in self._places)
+
+
+_FIXED_BASES: MemoKey[list[tuple[int, int, list[int]]]] = MemoKey(
+    "static colliders that fixed bases do not meet"
+)
+_SOLID_PLACES: MemoKey[list[tuple[int, int, ColliderGroup | StaticPlan]]] = MemoKey(
+    "links with colliders, by number of the multibody"
+)
 
 
 class LinkIndex:
@@ -137,7 +146,7 @@ class LinkIndex:
                 yield from ((a, b) for b in others)
         if not plans.excluded_static_pairs:
             return
-        bases = self._plan.derive("fixed bases", lambda: self._fixed_bases(tree()))
+        bases = self._plan.memo.get(_FIXED_BASES, lambda: self._fixed_bases(tree()))
         for node, owner, statics in bases:
             around = [(self._static_ids[static], -1) for static in statics]
             if owner >= 0:
@@ -238,7 +247,7 @@ class LinkIndex:
         if self.bodies is not plan.bodies or self._static_ids or self._id_of_free:
             return list(self._solid_links())
         # All on joints: copies differ in the ids of bodies alone.
-        places = plan.derive("solid places", self._solid_places)
+        places = plan.memo.get(_SOLID_PLACES, self._solid_places)
         return _LinksOfCopy(places, self._articulations.body_ids)
 
     def _solid_places(self) -> list[tuple[int, int, ColliderGroup | StaticPlan]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import typer
 
-from gltf_bullet.cli.outputs.attempts import Attempts
+from gltf_bullet.cli.output import Attempts
 from gltf_bullet.cli.outputs.media import Frames, PixelArray, require_media, write_picture
 from gltf_bullet.transforms import FloatArray, Vec3
 

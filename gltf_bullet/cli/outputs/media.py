@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from gltf_bullet.cli.outputs.attempts import Attempts
+from gltf_bullet.cli.output import Attempts
 from gltf_bullet.output_files import written_aside
 from gltf_bullet.rendering.film_files import GifFrames, MovieFile, filmstrip
 

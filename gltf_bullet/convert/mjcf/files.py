@@ -20,7 +20,6 @@ from gltf_bullet.convert.issues import (
     ROBOT_INVALID,
 )
 from gltf_bullet.convert.robot_folders import RobotFolders
-from gltf_bullet.convert.robot_text import parse_robot
 from gltf_bullet.convert.robot_xml import (
     Edit,
     XmlElement,
@@ -30,6 +29,7 @@ from gltf_bullet.convert.robot_xml import (
     parse_xml,
     places,
 )
+from gltf_bullet.convert.urdf_repairs import parse_robot
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gltf_bullet.coverage import approximated, covers, exact
-from gltf_bullet.planning.contacts.flat_landings import FLAT_LANDING
-from gltf_bullet.planning.contacts.surfaces import MATERIALS_APPROXIMATED, SLOW_BOUNCE
+from gltf_bullet.planning.contacts.surfaces import FLAT_LANDING, MATERIALS_APPROXIMATED, SLOW_BOUNCE
 
 __all__ = ["COVERAGE"]
 

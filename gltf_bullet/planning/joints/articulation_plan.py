@@ -7,9 +7,12 @@ Joints that the trees cannot hold (loops, second anchors, cuts for size) are *lo
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gltf_bullet.model import Joint
+from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.axes import Dof
 from gltf_bullet.planning.joints.layout import JointLayout
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
@@ -25,6 +28,7 @@ __all__ = [
     "DofPlan",
     "JointPlan",
     "LinkFrame",
+    "LinkPlaces",
     "LoopConstraint",
     "LoopConstraintKind",
     "MultibodyPlan",
@@ -185,3 +189,38 @@ NO_ARTICULATIONS = ArticulationPlans(
     anchor_poses={},
 )
 """Of a file without joints."""
+
+
+# --- Which multibody and link each jointed body becomes, the same in all copies of a scene --------
+
+
+class LinkPlaces(NamedTuple):
+    """Multibodies are counted through all articulations; link -1 is a base."""
+
+    bodies: Mapping[int, tuple[int, int]]
+    """Multibody and link by motion node."""
+    groups: Mapping[int, tuple[tuple[int, int], ...]]
+    """Of the fixed links that carry a body's further collider groups, where it has some."""
+    bases: tuple[tuple[int, int], ...]
+    """Anchor and multibody, of those that hang on one that moves."""
+    solid: frozenset[int]
+    """Multibodies with colliders."""
+
+    @staticmethod
+    def of(plans: ArticulationPlans, body_plans: Mapping[int, BodyPlan]) -> LinkPlaces:
+        """Those of a scene; ``body_plans`` by motion node."""
+        bodies: dict[int, tuple[int, int]] = {}
+        groups: dict[int, list[tuple[int, int]]] = {}
+        bases = []
+        multibodies = [multi for plan in plans.articulations for multi in plan.multibodies]
+        for number, multibody in enumerate(multibodies):
+            if multibody.anchor >= 0:
+                bases.append((multibody.anchor, number))
+            for node, link in multibody.bodies:
+                bodies[node] = number, link
+            for link, (node, group) in enumerate(multibody.owners):
+                if group > 0:
+                    groups.setdefault(node, []).append((number, link))
+        solid = {number for node, (number, _) in bodies.items() if body_plans[node].groups}
+        further = {node: tuple(links) for node, links in groups.items()}
+        return LinkPlaces(bodies, further, tuple(bases), frozenset(solid))

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Final
 
 import numpy as np
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.model import DofKind, Joint, MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_builder import build_articulation
@@ -22,8 +24,12 @@ from gltf_bullet.planning.joints.articulation_plan import (
     ArticulationPlan,
     ArticulationPlans,
     CutConstraint,
+    JointPlan,
+    LinkFrame,
+    LoopConstraint,
+    LoopConstraintKind,
+    MultibodyPlan,
 )
-from gltf_bullet.planning.joints.articulation_split import split_articulation
 from gltf_bullet.planning.joints.graph import (
     GraphEdge,
     connected_components,
@@ -31,11 +37,232 @@ from gltf_bullet.planning.joints.graph import (
     span_components,
 )
 from gltf_bullet.planning.joints.layout import JointLayout, plan_joint_layout
-from gltf_bullet.planning.joints.light_links import report_light_links
 from gltf_bullet.planning.joints.multibody_layout import BodyFacts, Side, SidedJoint
+from gltf_bullet.planning.joints.multibody_spec import LinkJoint
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose
 
 __all__ = ["plan_articulations"]
+
+# --- An articulation of several multibodies as articulations of one, with constraints between them
+#
+# Pure. The joint-space solve is dense: one over a rope of 200 balls cost 299 ms per step, eight
+# over its multibodies a few. What is lost is only that the solve of one multibody does not foresee
+# the forces of the constraint to the next; the engine's solver still does.
+
+
+def split_articulation(
+    plan: ArticulationPlan, first_number: int
+) -> tuple[list[ArticulationPlan], list[CutConstraint]]:
+    """One articulation per multibody, numbered from ``first_number``, and what connects them.
+
+    An articulation whose rows act between two multibodies stays whole: its solve needs both.
+    """
+    if len(plan.multibodies) == 1 or not _is_separable(plan):
+        return [plan], []
+    parts = [_part(plan, multibody) for multibody in range(len(plan.multibodies))]
+    kept = {joint.joint.node for part in parts for joint in part.joints}
+    cross = [
+        CutConstraint(
+            loop_constraint=replace(
+                loop_constraint,
+                first=_local(loop_constraint.first),
+                second=_local(loop_constraint.second),
+                joint=-1,
+            ),
+            first_articulation=first_number + max(0, loop_constraint.first.multibody),
+            second_articulation=first_number + max(0, loop_constraint.second.multibody),
+            planned=_between(plan.joints[loop_constraint.joint], loop_constraint, kept),
+        )
+        for loop_constraint in plan.loop_constraints
+        if _multibody_of(loop_constraint) is None
+    ]
+    return parts, cross
+
+
+def _between(joint: JointPlan, loop_constraint: LoopConstraint, kept: set[int]) -> JointPlan | None:
+    """A joint that is in neither part, with its frames in the order of the loop constraint's."""
+    if joint.joint.node in kept:
+        return None
+    frames = sorted(
+        (joint.frame_a, joint.frame_b),
+        key=lambda frame: frame.multibody != loop_constraint.first.multibody,
+    )
+    return replace(joint, frame_a=_local(frames[0]), frame_b=_local(frames[1]), dofs=())
+
+
+def _is_separable(plan: ArticulationPlan) -> bool:
+    return all(
+        loop_constraint.kind is not LoopConstraintKind.ELEMENT
+        or _multibody_of(loop_constraint) is not None
+        for loop_constraint in plan.loop_constraints
+    )
+
+
+def _multibody_of(loop_constraint: LoopConstraint) -> int | None:
+    """The one multibody that a loop constraint touches, anchors apart; ``None`` if two."""
+    multibodies = {
+        frame.multibody
+        for frame in (loop_constraint.first, loop_constraint.second)
+        if frame.multibody >= 0
+    }
+    return multibodies.pop() if len(multibodies) == 1 else None
+
+
+def _local(frame: LinkFrame) -> LinkFrame:
+    return frame if frame.multibody < 0 else replace(frame, multibody=0)
+
+
+def _part(plan: ArticulationPlan, multibody: int) -> ArticulationPlan:
+    weld_of = {
+        loop_constraint.joint: loop_constraint
+        for loop_constraint in plan.loop_constraints
+        if loop_constraint.kind is LoopConstraintKind.WELD
+    }
+    joints: list[JointPlan] = []
+    joint_index: dict[int, int] = {}
+    dof_index = {
+        old: new
+        for new, old in enumerate(k for k, f in enumerate(plan.dofs) if f.multibody == multibody)
+    }
+    for old, joint in enumerate(plan.joints):
+        frames = [joint.frame_a, joint.frame_b]
+        weld = weld_of.get(old)
+        if weld is not None and weld.first.multibody == multibody:
+            # The tiny link at the chain's end stands for the frame that it is welded to.
+            frames = [weld.first if f.multibody not in (multibody, -1) else f for f in frames]
+        inside = all(frame.multibody in (multibody, -1) for frame in frames)
+        if not inside or all(frame.multibody < 0 for frame in frames):
+            continue
+        joint_index[old] = len(joints)
+        joints.append(
+            replace(
+                joint,
+                frame_a=_local(frames[0]),
+                frame_b=_local(frames[1]),
+                dofs=tuple(dof_index[k] for k in joint.dofs),
+            )
+        )
+    return ArticulationPlan(
+        multibodies=(plan.multibodies[multibody],),
+        dofs=tuple(replace(plan.dofs[old], multibody=0) for old in dof_index),
+        joints=tuple(joints),
+        rows=tuple(
+            replace(
+                row,
+                joint=joint_index[row.joint],
+                dof=dof_index[row.dof] if row.dof >= 0 else -1,
+            )
+            for row in plan.rows
+            if row.joint in joint_index
+        ),
+        loop_constraints=tuple(
+            replace(
+                loop_constraint,
+                joint=joint_index[loop_constraint.joint],
+                first=_local(loop_constraint.first),
+                second=_local(loop_constraint.second),
+            )
+            for loop_constraint in plan.loop_constraints
+            if _multibody_of(loop_constraint) == multibody
+        ),
+    )
+
+
+# --- Links that carry so much more than their own mass that usual time steps shake them apart -----
+#
+# What hangs on a link pulls it straight like a spring: with a mass ``M`` below it, a length ``l``
+# between its joints and an inertia ``I`` about the upper one, it swings at ``sqrt(M g l / I)``. An
+# explicit step must be shorter than that, in Bullet as in other engines.
+
+LOAD_ON_LIGHT_LINK = IssueKind(
+    "LOAD_ON_LIGHT_LINK",
+    Severity.INFO,
+    "{ratio:.3g} times the body's own mass hangs on it; with time steps above {step:.2g} s it "
+    "shakes, and is held by taking its energy away",
+)
+
+_GRAVITY: Final = 9.81
+"""[m/s^2] The world's is not known here."""
+_PHASE: Final = 0.7
+"""[rad] that the swing may go on in a step. Measured on ropes of 20 with 1, 100 and 1000 times a
+segment's mass at their end: quiet at 0.3, 0.3 and 0.6, shaken at 1.3, 2.2 and 2.3."""
+_TURNING: Final = (LinkJoint.REVOLUTE, LinkJoint.SPHERICAL)
+_USUAL_STEP: Final = 1.0 / 60.0
+"""[s] What is quiet at this step is not named."""
+
+
+def report_light_links(articulations: Iterable[ArticulationPlan], diagnostics: Diagnostics) -> None:
+    """Name the worst such body of each multibody that hangs on the world or on a moving anchor."""
+    for articulation in articulations:
+        for multibody in articulation.multibodies:
+            if multibody.is_floating:
+                continue
+            node, speed, ratio = _worst(multibody)
+            if speed * _USUAL_STEP > _PHASE:
+                diagnostics.report(
+                    LOAD_ON_LIGHT_LINK,
+                    JsonPointer(f"/nodes/{node}"),
+                    ratio=ratio,
+                    step=_PHASE / speed,
+                )
+
+
+@dataclass(slots=True)
+class _Hanging:
+    """A body of a multibody, by its link."""
+
+    joint: FloatArray
+    """Where it hangs on the body above, in the world [m], shape [3]."""
+    turns: bool
+    """Whether it can turn there."""
+    above: int
+    """Link of the body above, -1 for the base."""
+    carried: float = 0.0
+    """Mass that hangs on it [kg]."""
+    lever: float = 0.0
+    """From its joint to the furthest one that hangs on it [m]."""
+
+
+def _worst(multibody: MultibodyPlan) -> tuple[int, float, float]:
+    """The body that swings fastest, how fast [rad/s], and the mass on it over its own."""
+    links, poses = multibody.spec.links, _poses(multibody)
+    found: dict[int, _Hanging] = {}
+    for index, link in enumerate(links):
+        origin, turns = np.array(poses[index].translation), link.joint in _TURNING
+        above = link.parent
+        # Joints of several axes are chains of links without mass.
+        if above >= 0 and links[above].mass == 0.0:
+            passed = found[above]
+            origin, turns, above = passed.joint, turns or passed.turns, passed.above
+        found[index] = _Hanging(origin, turns, above)
+    worst = (-1, 0.0, 0.0)
+    nodes = {index: node for node, index in multibody.bodies}
+    for index in range(len(links) - 1, -1, -1):  # children come after their parents
+        one, link = found[index], links[index]
+        if link.mass == 0.0:
+            continue
+        if one.above >= 0:
+            upper = found[one.above]
+            upper.carried += one.carried + link.mass
+            upper.lever = max(upper.lever, float(np.linalg.norm(one.joint - upper.joint)))
+        if not (one.turns and one.carried):
+            continue
+        center = (poses[index] @ link.link_from_inertial).translation
+        arm = float(np.linalg.norm(np.array(center) - one.joint))
+        inertia = link.mass * arm * arm + max(link.inertia_diagonal)
+        speed = math.sqrt(one.carried * _GRAVITY * one.lever / inertia)
+        if speed > worst[1]:
+            worst = (nodes.get(index, -1), speed, one.carried / link.mass)
+    return worst
+
+
+def _poses(multibody: MultibodyPlan) -> list[Pose]:
+    """world_from_link at load."""
+    poses: list[Pose] = []
+    for link in multibody.spec.links:
+        above = multibody.spec.world_from_base if link.parent < 0 else poses[link.parent]
+        poses.append(above @ link.parent_from_link)
+    return poses
 
 
 JOINT_WITHOUT_EFFECT = IssueKind(

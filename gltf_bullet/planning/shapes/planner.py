@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -21,22 +21,237 @@ from gltf_bullet.number_ranges import PLACED_SIZE
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.concave_meshes import ConcavePlanner, hull_shape, is_convex, tidy
 from gltf_bullet.planning.shapes.decomposition import Decomposer
-from gltf_bullet.planning.shapes.hull_cache import kept_hull
-from gltf_bullet.planning.shapes.hulls import Hull, are_closed, convex_hull, weld
-from gltf_bullet.planning.shapes.primitives import near_primitive
-from gltf_bullet.planning.shapes.round_hulls import round_hull
+from gltf_bullet.planning.shapes.hulls import Hull, are_closed, convex_hull, kept_hull, weld
 from gltf_bullet.planning.shapes.shape_plans import (
+    BoxPlan,
     BvhPlan,
+    CapsulePlan,
+    CylinderPlan,
     HullPlan,
     InfinitePlanePlan,
     PlacedShape,
     PointSet,
+    ShapePlan,
+    SpherePlan,
     TriangleSet,
 )
-from gltf_bullet.planning.shapes.sizes import LEAST_THICKNESS, reach_of, with_thickness
 from gltf_bullet.transforms import FloatArray, Pose, split_linear
 
-__all__ = ["MeshOf", "PlannedShape", "ShapePlanner"]
+__all__ = ["MeshOf", "PlannedShape", "ShapePlanner", "round_hull"]
+
+# --- Which of Bullet's primitives a scaled solid is, exactly or all but that ----------------------
+
+_EXACT = 1e-6
+"""Share of its size by which a solid may be another one unsaid: files hold single floats."""
+_NEARLY = 5e-3
+"""... and may be another one at all: a hull of many points is further off (1 to 3 %)."""
+
+
+def near_primitive(
+    shape: Box | Sphere | Capsule | Cylinder, size: FloatArray, shear: float
+) -> tuple[ShapePlan, float] | None:
+    """The primitive that a solid scaled by ``size`` is, and how far it is off [m], 0.0 if exact.
+
+    ``None`` where a hull is closer. ``shear``: how far the axes of the scale are from square.
+    """
+    sx, sy, sz = size.tolist()
+    is_round, is_uniform = abs(sx - sz) <= _EXACT * sx, float(np.ptp(size)) <= _EXACT * sx
+    across, mean = sx if is_round else 0.5 * (sx + sz), sx if is_uniform else float(size.mean())
+    plan: ShapePlan
+    match shape:
+        case Box(size=(x, y, z)):
+            # A sheared box is one of eight points: a hull of them is exact.
+            plan, share, reach = BoxPlan((0.5 * x * sx, 0.5 * y * sy, 0.5 * z * sz)), 0.0, 0.0
+            if shear > _EXACT:
+                return None
+        case Sphere(radius=radius):
+            share, reach = float(np.ptp(size)) / mean, radius * mean
+            plan = SpherePlan(reach)
+        case Capsule(radius_bottom=a, radius_top=b) if a == b:
+            share, reach = float(np.ptp(size)) / mean, a * mean
+            plan = CapsulePlan(reach, shape.mid_height * sy)
+        case Cylinder(radius_bottom=a, radius_top=b) if a == b:
+            share, reach = abs(sx - sz) / across, a * across
+            plan = CylinderPlan(reach, shape.height * sy)
+        case _:
+            return None
+    if share <= _EXACT and shear <= _EXACT:
+        return plan, 0.0
+    length = reach + 0.5 * _height(shape) * sy
+    off = share * reach + shear * length
+    return (plan, off) if off <= _NEARLY * reach else None
+
+
+def _height(shape: Box | Sphere | Capsule | Cylinder) -> float:
+    match shape:
+        case Capsule(mid_height=height) | Cylinder(height=height):
+            return height
+        case _:
+            return 0.0
+
+
+# --- Points for round shapes that Bullet has no primitive for: tapered, stretched or sheared ones
+#
+# Rings of vertices are laid on the true surface; the error is measured facet by facet against the
+# shape's support function, which is exact for every linear map.
+
+_USUAL = 256
+"""Vertices in all, for which the numbers below are."""
+_SEGMENTS = {Cylinder: 64, Capsule: 24, Sphere: 20}
+"""Vertices per ring: a sagitta of 1.2 % of the radius at most."""
+_TIP = 1e-6
+"""Ratio of two radii below which the smaller one is a tip: qhull loses facets that are a billion
+times smaller than the others."""
+_CAP_RINGS = 5
+"""Per cap of a capsule, pole included."""
+_SPHERE_RINGS = 11
+"""From pole to pole, or between the poles."""
+
+
+def round_hull(
+    shape: Sphere | Capsule | Cylinder, linear: FloatArray, most_points: int = _USUAL
+) -> Hull:
+    """The hull of ``linear @ shape`` with its ``deviation`` [m] from the true surface.
+
+    Of about ``most_points`` vertices: four times as many halve every way between two of them.
+    """
+    finer = math.sqrt(most_points / _USUAL)
+    hull = convex_hull(_surface_points(shape, finer) @ linear.T, max_points=1 << 20)
+    corners = hull.points[hull.triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    lengths = np.linalg.norm(normals, axis=1)
+    keep = lengths > 1e-12 * lengths.max()
+    normals = normals[keep] / lengths[keep, None]
+    offsets = np.einsum("ij,ij->i", normals, corners[keep, 0])
+    gaps = _support(shape, normals @ linear) - offsets
+    hull.deviation = float(max(0.0, gaps.max()))
+    return hull
+
+
+def _support(shape: Sphere | Capsule | Cylinder, directions: FloatArray) -> FloatArray:
+    """How far the shape reaches along directions of any length, shape [direction_count]."""
+    reach: FloatArray
+    if isinstance(shape, Sphere):
+        reach = shape.radius * np.linalg.norm(directions, axis=1)
+    elif isinstance(shape, Cylinder):
+        flat = np.hypot(directions[:, 0], directions[:, 2])
+        half = 0.5 * shape.height * directions[:, 1]
+        reach = np.maximum(-half + shape.radius_bottom * flat, half + shape.radius_top * flat)
+    else:
+        length = np.linalg.norm(directions, axis=1)
+        half = 0.5 * shape.mid_height * directions[:, 1]
+        reach = np.maximum(-half + shape.radius_bottom * length, half + shape.radius_top * length)
+    return reach
+
+
+def _surface_points(shape: Sphere | Capsule | Cylinder, finer: float) -> FloatArray:
+    def times(count: int) -> int:
+        return max(3, int(count * finer))
+
+    def around(kind: type) -> int:
+        # In fours: what a shape rests on is its end along an axis.
+        return max(4, 4 * int(0.25 * _SEGMENTS[kind] * finer))
+
+    segments, cap_rings = around(type(shape)), times(_CAP_RINGS)
+    if isinstance(shape, Cylinder):
+        segments = max(6, 4 * (int(_SEGMENTS[Cylinder] * finer * finer) // 4))
+        half = 0.5 * shape.height
+        return np.concatenate(
+            [
+                _ring(-half, _tip(shape.radius_bottom, shape.radius_top), segments),
+                _ring(half, _tip(shape.radius_top, shape.radius_bottom), segments),
+            ]
+        )
+    if isinstance(shape, Sphere):
+        latitudes = np.linspace(-0.5 * math.pi, 0.5 * math.pi, times(_SPHERE_RINGS) + 2)
+        return _latitude_rings(0.0, shape.radius, latitudes, segments)
+    half, rb, rt = 0.5 * shape.mid_height, shape.radius_bottom, shape.radius_top
+    rb, rt = _tip(rb, rt), _tip(rt, rb)
+    if abs(rb - rt) >= shape.mid_height:
+        center, radius = (-half, rb) if rb >= rt else (half, rt)
+        latitudes = np.linspace(-0.5 * math.pi, 0.5 * math.pi, times(_SPHERE_RINGS))
+        return _latitude_rings(center, radius, latitudes, around(Sphere))
+    # The tube touches both spheres at this latitude.
+    tangent = math.asin((rb - rt) / shape.mid_height)
+    low = np.linspace(-0.5 * math.pi, tangent, cap_rings + 1)
+    high = np.linspace(tangent, 0.5 * math.pi, cap_rings + 1)
+    return np.concatenate(
+        [_latitude_rings(-half, rb, low, segments), _latitude_rings(half, rt, high, segments)]
+    )
+
+
+def _latitude_rings(
+    center_y: float, radius: float, latitudes: FloatArray, segments: int
+) -> FloatArray:
+    return np.concatenate(
+        [
+            _ring(center_y + radius * math.sin(a), radius * math.cos(a), segments)
+            for a in latitudes.tolist()
+        ]
+    )
+
+
+def _tip(radius: float, other: float) -> float:
+    """``radius``, or 0 where it is next to nothing beside the other one of its shape."""
+    return radius if radius > _TIP * other else 0.0
+
+
+def _ring(y: float, radius: float, segments: int) -> FloatArray:
+    if radius <= 1e-12:
+        return np.array([[0.0, y, 0.0]])
+    angle = 2.0 * math.pi * np.arange(segments) / segments
+    return np.stack([radius * np.cos(angle), np.full(segments, y), radius * np.sin(angle)], axis=1)
+
+
+# --- How large and how thin the model's shapes may be for the engine. Pure numbers ----------------
+
+LEAST_THICKNESS = 1e-6
+"""[m]: the engine refuses balls and capsules of radius 0, and what is thinner than a thousandth of
+its own contact margin meets nothing reliably."""
+
+
+def reach_of(shape: Shape) -> float:
+    """How large a shape is at most along an axis of its own [m]; 0 where no number says it."""
+    match shape:
+        case Box(size=size):
+            return max(size)
+        case Sphere(radius=radius):
+            return radius
+        case Capsule(radius_bottom=bottom, radius_top=top, mid_height=height):
+            return max(bottom, top) + height
+        case Cylinder(radius_bottom=bottom, radius_top=top, height=height):
+            return max(bottom, top, height)
+        case Plane(size_x=x, size_z=z):
+            return max((size for size in (x, z) if math.isfinite(size)), default=0.0)
+        case MeshShape():
+            return 0.0
+
+
+def with_thickness(
+    shape: Box | Sphere | Capsule | Cylinder, scale: FloatArray
+) -> Box | Sphere | Capsule | Cylinder:
+    """``shape`` with what is thinner than :data:`LEAST_THICKNESS` made as thick; else itself.
+
+    Args:
+        shape: The model's shape.
+        scale: Size of the node along each axis, none of them 0, shape [3].
+    """
+    least_x, least_y, least_z = (LEAST_THICKNESS / scale).tolist()
+    least_r = max(least_x, least_z)
+    match shape:
+        case Box(size=(x, y, z)):
+            size = (max(x, least_x), max(y, least_y), max(z, least_z))
+            return shape if size == shape.size else replace(shape, size=size)
+        case Sphere(radius=radius):
+            least = max(least_x, least_y, least_z)
+            return shape if radius >= least else replace(shape, radius=least)
+        case Capsule() | Cylinder():
+            if isinstance(shape, Cylinder) and shape.height < least_y:
+                shape = replace(shape, height=least_y)
+            if max(shape.radius_bottom, shape.radius_top) >= least_r:
+                return shape
+            return replace(shape, radius_bottom=least_r, radius_top=least_r)
+
 
 SHAPE_DISABLED = IssueKind(
     "SHAPE_DISABLED",

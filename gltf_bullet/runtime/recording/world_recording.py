@@ -3,37 +3,74 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gltf_bullet.bullet.reading.issues import RECORDED_BODY_GONE, RECORDED_WITHOUT_BODY
-from gltf_bullet.bullet.reading.newcomers import Newcomers
 from gltf_bullet.bullet.reading.poses import InertialPoses
-from gltf_bullet.bullet.reading.world_reader import read_bodies, read_world
-from gltf_bullet.bullet.session import PhysicsClient, require_client
+from gltf_bullet.bullet.reading.world_reader import Newcomers, read_bodies, read_world
+from gltf_bullet.bullet.session import PhysicsClient, headless_world, require_client
 from gltf_bullet.convert.description import WorldDescription
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue
 from gltf_bullet.errors import EngineError
 from gltf_bullet.gltf.writing import write_document
+from gltf_bullet.options import LoadOptions
 from gltf_bullet.output_files import written_aside
 from gltf_bullet.rendering.camera import Camera
+from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.recording.keyframes import next_due, require_number
 from gltf_bullet.runtime.recording.link_tracks import body_tracks
-from gltf_bullet.runtime.recording.replays import replayed
 from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.runtime.step_program import step_world
 from gltf_bullet.runtime.views.export import Track, add_animation
 from gltf_bullet.runtime.views.film_export import film_look, film_suffix, write_film
 from gltf_bullet.runtime.views.web_export import page_of, require_page_suffix
 from gltf_bullet.runtime.world_export import checked_file, require_gltf_suffix
-from gltf_bullet.runtime.world_step import step_world
 from gltf_bullet.runtime.worlds.live_scenes import idle_axes, scenes_among
 from gltf_bullet.runtime.worlds.scene_losses import report_losses
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, matrices_from_trs
 
 __all__ = ["WorldRecording", "record_world"]
+
+# --- A written rollout, played through again for those who draw it --------------------------------
+
+
+@contextmanager
+def replayed(
+    write: Callable[[Path], None], times: FloatArray
+) -> Iterator[tuple[SceneCore, list[FloatArray]]]:
+    """A file with one animation in a world of its own.
+
+    Args:
+        write: Writes the file, ``.glb``.
+        times: Moments of the animation [s].
+
+    Yields:
+        The scene, and world_from_node of all nodes at each moment, shape [node_count, 4, 4].
+
+    Raises:
+        OSError: There is no room for the file.
+        EngineError: PyBullet has no room for another client.
+    """
+    with tempfile.TemporaryDirectory(prefix="gltf_bullet-") as folder, headless_world() as client:
+        path = Path(folder) / "rollout.glb"
+        write(path)
+        options = LoadOptions(visuals="none", behavior=False)
+        scene = read_asset(path).instantiate(client, options=options)
+        core, tree = scene.core, scene.asset.tree
+        samplers = [player.sampler for player in core.followers.animations]
+        frames = []
+        for time in times.tolist():
+            parts = tree.translations.copy(), tree.rotations_xyzw.copy(), tree.scales.copy()
+            for sampler in samplers:
+                sampler.sample_into(time, *parts)
+            frames.append(tree.compose(matrices_from_trs(*parts), core.placement.matrix))
+        yield core, frames
 
 
 def record_world(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gltf_bullet.bullet.state import link_states
+from gltf_bullet.bullet.state import link_state
 from gltf_bullet.model import MotionKind
 from gltf_bullet.number_ranges import finite_vector
 from gltf_bullet.runtime.scene_core import SceneCore
@@ -64,17 +64,17 @@ class Body:
     @property
     def center_of_mass(self) -> FloatArray:
         """In the world [m], shape [3]."""
-        return np.array(link_states.link_state(self._core.client_id, *self._link)[0])
+        return np.array(link_state(self._core.client_id, *self._link)[0])
 
     @property
     def linear_velocity(self) -> FloatArray:
         """Of the centre of mass [m/s], shape [3]."""
-        return np.array(link_states.link_state(self._core.client_id, *self._link)[2])
+        return np.array(link_state(self._core.client_id, *self._link)[2])
 
     @property
     def angular_velocity(self) -> FloatArray:
         """[rad/s], shape [3]."""
-        return np.array(link_states.link_state(self._core.client_id, *self._link)[3])
+        return np.array(link_state(self._core.client_id, *self._link)[3])
 
     def apply_impulse(
         self,

@@ -19,7 +19,7 @@ from gltf_bullet.bullet.rendering.pictures import (
     png_of,
     take_picture,
 )
-from gltf_bullet.bullet.rendering.shown_links import ShownLink
+from gltf_bullet.bullet.rendering.visuals import ShownLink
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.gltf.cameras import read_camera

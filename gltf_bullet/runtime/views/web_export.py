@@ -2,18 +2,252 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
-from collections.abc import Iterable
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gltf_bullet.rendering.camera import course_boxes
+from gltf_bullet.bullet.rendering.foreign_planes import foreign_planes
+from gltf_bullet.errors import EngineError
+from gltf_bullet.rendering.camera import course_boxes, framed_box, framing_camera, picture_axes
+from gltf_bullet.rendering.glb_meshes import glb_of
 from gltf_bullet.runtime.scene_core import SceneCore
-from gltf_bullet.runtime.views.shown_meshes import Shown, ShownMesh, mesh_boxes, mesh_matrices
-from gltf_bullet.runtime.views.web_stage import WebStage, aim_at_boxes, web_server
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.runtime.views.pictures import Pictures
+from gltf_bullet.runtime.views.shown_meshes import (
+    Shown,
+    ShownMesh,
+    mesh_boxes,
+    mesh_matrices,
+    shown_meshes,
+    trigger_meshes,
+)
+from gltf_bullet.runtime.views.web_door import Door
+from gltf_bullet.scene import PerspectiveLens
+from gltf_bullet.transforms import FloatArray, quats_from_matrices
 
-__all__ = ["page_of", "require_page_suffix"]
+if TYPE_CHECKING:
+    import viser
+
+__all__ = [
+    "WebStage",
+    "aim_at_scene",
+    "open_server",
+    "page_of",
+    "require_page_suffix",
+    "web_server",
+]
+
+# --- A scene's meshes in a viser server: for pages to keep, and for the viewer in the browser -----
+#
+# viser is the extra ``web`` and imported when it is needed.
+
+STILL = 1e-6
+"""[m] and parts of a turn: what moved by less is not sent again."""
+PAGE_ASPECT = 1.6
+"""Width over height that the first view is framed for."""
+BELOW = 0.01
+"""[m] From the lowest thing down to lines that are nothing to stand on."""
+BESIDE_PANEL, PANEL_SHIFT = 1.2, 0.45
+"""What the panel leaves of a page of 1200 x 800 pixels: its width over height, and how far its
+middle is to the left, in halves of the height."""
+
+
+def require_viser() -> Any:
+    """The module, or a clear error.
+
+    Raises:
+        ImportError: The extra is not installed.
+    """
+    try:
+        import viser
+    except ImportError as error:
+        message = "pages for the browser need the extra web: pip install 'gltf_bullet[web]'"
+        raise ImportError(message) from error
+    return viser
+
+
+def open_server(host: str, port: int) -> tuple[viser.ViserServer, str]:
+    """A server without words on the terminal, and its address; port 0 takes any that is free.
+
+    Who does not know the whole address is not let in; see :mod:`.web_door`.
+
+    Raises:
+        ImportError: The extra is not installed.
+        EngineError: The address cannot be bound, or this viser asks nobody.
+    """
+    module = require_viser()
+    door = Door(host)
+    try:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+            port = probe.getsockname()[1]
+    except (OSError, OverflowError) as error:
+        why = f"the address {host}:{port} cannot be used: {error}; port 0 takes one that is free"
+        raise EngineError(why) from error
+    with contextlib.redirect_stdout(io.StringIO()), door.before():  # a banner of two addresses
+        server: viser.ViserServer = module.ViserServer(
+            host=host, port=port, label="gltf_bullet", verbose=False
+        )
+    if not door.is_in_place:
+        stop_server(server)
+        raise EngineError(
+            f"viser {module.__version__} makes its server in a way that is not known here, so "
+            "that everybody could come in: nothing was opened"
+        )
+    return server, door.url(server.get_port())
+
+
+def stop_server(server: viser.ViserServer) -> None:
+    """End it without words."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        server.stop()
+
+
+@contextmanager
+def web_server() -> Iterator[viser.ViserServer]:
+    """A server on this machine alone, for as long as a page is being made."""
+    server, _ = open_server("127.0.0.1", 0)
+    try:
+        yield server
+    finally:
+        stop_server(server)
+
+
+class WebStage:
+    """The meshes of one scene in one server."""
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        core: SceneCore,
+        shown: Shown = "auto",
+        *,
+        triggers: bool = False,
+    ) -> None:
+        """Add them; ``triggers``: and the volumes of triggers."""
+        self._scene, self._core = server.scene, core
+        self.meshes = shown_meshes(core, shown) + (trigger_meshes(core) if triggers else ())
+        """In the order of :attr:`handles`."""
+        up = np.asarray(core.placement.up, dtype=np.float64)
+        with server.atomic():
+            self._scene.set_up_direction(up)
+            self._scene.configure_default_lights(enabled=True, cast_shadow=True)
+            self.handles: list[Any] = [self._add(mesh) for mesh in self.meshes]
+            self.ground: list[Any] = self._add_ground(up)
+            """What lies below, and is no mesh of the scene."""
+        self._placed = np.full((len(self.meshes), 4, 4), np.nan)
+
+    def _add(self, shown: ShownMesh) -> Any:
+        if shown.is_endless:
+            return add_ground(self._scene, shown.label, shown.world_from_mesh)
+        return self._scene.add_glb(f"/{shown.label}", glb_of(shown.mesh))
+
+    def _add_ground(self, up: FloatArray) -> list[Any]:
+        """The floor that others have put into the world; without any, lines below all there is."""
+        core = self._core
+        planes = foreign_planes(core.client_id, set(core.world.body_ids))
+        if planes:
+            return [add_ground(self._scene, f"floor {k}", planes[k]) for k in planes]
+        if any(mesh.is_endless for mesh in self.meshes) or not self.meshes:
+            return []
+        boxes = mesh_boxes(self.meshes, mesh_matrices(core, self.meshes)).reshape(-1, 3)
+        world_from_grid = np.eye(4)
+        world_from_grid[:3, :3] = picture_axes(up)[:, [0, 2, 1]] * [1.0, 1.0, -1.0]
+        world_from_grid[:3, 3] = up * float((boxes @ up).min() - BELOW)
+        return [add_ground(self._scene, "lines of a metre", world_from_grid, is_solid=False)]
+
+    def place(self, world_from_node: FloatArray | None = None) -> None:
+        """Put all meshes where they belong; ``None``: where they are now."""
+        matrices = mesh_matrices(self._core, self.meshes, world_from_node)
+        moved = ~(np.abs(matrices - self._placed) <= STILL).all(axis=(1, 2))
+        rows = [k for k in np.flatnonzero(moved).tolist() if not self.meshes[k].is_endless]
+        if not rows:
+            return
+        rotations = quats_from_matrices(matrices[rows, :3, :3])[:, [3, 0, 1, 2]]
+        for row, rotation in zip(rows, rotations, strict=True):
+            self.handles[row].position = matrices[row, :3, 3]
+            self.handles[row].wxyz = rotation
+        self._placed[rows] = matrices[rows]
+
+    def remove(self) -> None:
+        """Take the meshes away."""
+        for handle in (*self.handles, *self.ground):
+            handle.remove()
+        self.handles, self.ground = [], []
+
+
+def add_ground(
+    scene: viser.SceneApi, label: str, world_from_plane: FloatArray, *, is_solid: bool = True
+) -> Any:
+    """A plane without an end through x and z of a frame; its squares of a metre tell sizes.
+
+    ``is_solid``: whether there is more of it than lines.
+    """
+    x, y, z, w = quats_from_matrices(world_from_plane[None, :3, :3])[0].tolist()
+    return scene.add_grid(
+        f"/{label}",
+        plane="xz",
+        infinite_grid=True,
+        cell_size=1.0,
+        section_size=5.0,
+        plane_opacity=0.9 if is_solid else 0.0,
+        plane_color=(225, 228, 232),
+        shadow_opacity=0.35 if is_solid else 0.0,
+        wxyz=(w, x, y, z),
+        position=world_from_plane[:3, 3],
+    )
+
+
+def aim_at_boxes(
+    server: viser.ViserServer,
+    core: SceneCore,
+    moving: FloatArray,
+    resting: FloatArray,
+    *,
+    aspect: float = PAGE_ASPECT,
+    aside: float = 0.0,
+) -> None:
+    """Where new visitors look from: the view of pictures.
+
+    Args:
+        server: Of the page.
+        core: The scene.
+        moving: Boxes that matter most, as of ``framing_camera``.
+        resting: The others.
+        aspect: Width over height of what is to be filled.
+        aside: How far left of the page's middle that is, in halves of its height.
+    """
+    low, high = framed_box(moving, resting)
+    camera = framing_camera(moving, resting, core.placement.up, aspect)
+    matrix = camera.world_from_camera
+    eye, back = matrix[:3, 3], matrix[:3, 2]
+    # What the mouse turns the view about: as far away as the middle of all.
+    target = eye - back * float(back @ (eye - 0.5 * (low + high)))
+    shift = np.zeros(3)
+    if isinstance(camera.lens, PerspectiveLens):
+        angle = camera.lens.vertical_field_of_view
+        server.initial_camera.fov = angle
+        half_height = float(np.linalg.norm(matrix[:3, 3] - target)) * np.tan(0.5 * angle)
+        shift = aside * half_height * matrix[:3, 0]
+    server.initial_camera.position = matrix[:3, 3] + shift
+    server.initial_camera.look_at = target + shift
+    server.initial_camera.up = matrix[:3, 1]
+
+
+def aim_at_scene(server: viser.ViserServer, core: SceneCore) -> None:
+    """A view of the scene as it stands now, and of where it stands, beside the panel."""
+    pictures = Pictures(core)
+    try:
+        whole = np.stack(pictures.framed_box())[None]
+        aim_at_boxes(server, core, whole, whole[:0], aspect=BESIDE_PANEL, aside=PANEL_SHIFT)
+    finally:
+        pictures.close()
 
 
 def require_page_suffix(path: str | os.PathLike[str]) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gltf_bullet.bullet.engine_link import EngineLink
-from gltf_bullet.bullet.session import EngineSession, known_session
+from gltf_bullet.bullet.session import EngineLink, EngineSession, known_session
 from gltf_bullet.errors import WorldChangedError
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.runtime.scene_core import SceneCore

@@ -3,30 +3,343 @@
 from __future__ import annotations
 
 import queue
+import re
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gltf_bullet.diagnostics import Issue
+from gltf_bullet.printable import printable
 from gltf_bullet.runtime.views.shown_meshes import Shown
-from gltf_bullet.runtime.views.web_stage import WebStage, aim_at_scene, open_server, stop_server
-from gltf_bullet.viewer.commands import Commands
+from gltf_bullet.runtime.views.web_export import WebStage, aim_at_scene, open_server, stop_server
+from gltf_bullet.transforms import decompose_trs
+from gltf_bullet.viewer.commands import Commands, Control
 from gltf_bullet.viewer.keys import LAYERS
 from gltf_bullet.viewer.layers import SceneLayers
 from gltf_bullet.viewer.playback import Playback
-from gltf_bullet.viewer.properties import node_properties
 from gltf_bullet.viewer.strokes import Labels, Strokes
-from gltf_bullet.viewer.web.drawing import WebLines, WebTexts
-from gltf_bullet.viewer.web.panel import NOBODY, Panel
 
 if TYPE_CHECKING:
+    import viser
     from viser import ViserServer
 
     from gltf_bullet.runtime.acting.behavior_view import BehaviorView
+    from gltf_bullet.runtime.scene import Scene
 
-__all__ = ["WebPage"]
+__all__ = ["NOBODY", "WebPage", "node_properties"]
+
+# --- What there is to say about one node of a scene, as it is now: for viewers that show text -----
+
+
+def node_properties(scene: Scene, node: int) -> tuple[tuple[str, str], ...]:
+    """Names and values with units; only what applies.
+
+    Args:
+        scene: Whose.
+        node: Index of the glTF node.
+
+    Raises:
+        SceneRemovedError: The scene was removed.
+    """
+    tree = scene.asset.tree
+    position, rotation, scale = decompose_trs(scene.world_from_node(node))
+    rows = [("node", f"{node} {tree.names[node]}".strip())]
+    parent = int(tree.parents[node])
+    if parent >= 0:
+        rows.append(("parent", f"{parent} {tree.names[parent]}".strip()))
+    rows += [("position", f"{_vector(position)} m"), ("rotation xyzw", _vector(rotation))]
+    if not np.allclose(scale, 1.0):
+        rows.append(("scale", _vector(scale)))
+    rows += _body_rows(scene, node)
+    if node in scene.joints:
+        rows += _joint_rows(scene, node)
+    if node in scene.triggers:
+        inside = scene.triggers[node].overlapping
+        names = ", ".join(tree.names[k] or str(k) for k in inside)
+        rows.append(("trigger: inside now", names or "nobody"))
+    own = f"/nodes/{node}"
+    for issue in scene.issues:
+        if f"{issue.pointer}/".startswith(f"{own}/"):
+            rows.append((f"issue {issue.code}", issue.message))
+    return tuple(rows)
+
+
+def _body_rows(scene: Scene, node: int) -> list[tuple[str, str]]:
+    body = scene.body_of(node)
+    if body is None:
+        return [("body", "none: static")]
+    rows = [("body", f"{body.node} {body.name}, {body.kind.value}")]
+    plan = scene.core.world.plan.bodies.bodies[body.node]
+    rows.append(("mass", f"{body.mass:.6g} kg"))
+    rows.append(("principal moments", f"{_vector(plan.inertia_diagonal)} kg m2"))
+    rows.append(("centre of mass", f"{_vector(body.center_of_mass)} m"))
+    rows.append(("velocity", f"{_vector(body.linear_velocity)} m/s"))
+    rows.append(("spin", f"{_vector(body.angular_velocity)} rad/s"))
+    return rows
+
+
+def _joint_rows(scene: Scene, node: int) -> list[tuple[str, str]]:
+    joint = scene.joints[node]
+    rows = []
+    for dof in joint.degrees_of_freedom:
+        unit = "m" if dof.kind.value == "linear" else "rad"
+        axis = "ball" if dof.axis == 3 else f"{dof.kind.value} {'xyz'[dof.axis]}"
+        values = np.atleast_1d(np.asarray(dof.position))
+        rows.append((f"joint {axis}", f"{_vector(values)} {unit}"))
+    for limit in joint.limits:
+        axes = "".join("xyz"[axis] for axis in limit.axes)
+        text = f"{limit.minimum:.4g} .. {limit.maximum:.4g}"
+        rows.append((f"limit {limit.kind.value} {axes}", text))
+    for drive in joint.drives:
+        text = f"stiffness {drive.stiffness:.4g}, damping {drive.damping:.4g}"
+        rows.append((f"drive {drive.kind.value} {'xyz'[drive.axis]}", text))
+    return rows
+
+
+def _vector(values: Iterable[float]) -> str:
+    return " ".join(f"{round(float(value), 4) + 0.0:.4g}" for value in values)
+
+
+# --- Layers of lines and texts in a browser, from the same arrays that the window draws -----------
+
+LINE_PIXELS = 2.0
+"""Width of lines."""
+STILL = 1e-5
+"""[m] Texts that moved by less stay where they are."""
+
+
+class WebLines:
+    """The lines of one layer; sent when they change."""
+
+    def __init__(self, scene: viser.SceneApi, name: str) -> None:
+        self._scene, self._name = scene, name
+        self._handle: Any = None
+        self._sent = Strokes.join([])
+
+    def show(self, strokes: Strokes) -> None:
+        """Draw these and nothing else."""
+        same = len(strokes) == len(self._sent)
+        if same and np.array_equal(strokes.segments, self._sent.segments):
+            same = np.array_equal(strokes.colors, self._sent.colors)
+        else:
+            same = False
+        if same:
+            return
+        if len(strokes) != len(self._sent) or self._handle is None:
+            # Points and colours of another number cannot be exchanged one after the other.
+            self.clear()
+        if len(strokes):
+            points = strokes.segments.astype(np.float32)
+            colors = np.repeat(
+                np.round(255.0 * strokes.colors).astype(np.uint8)[:, None], 2, axis=1
+            )
+            if self._handle is None:
+                self._handle = self._scene.add_line_segments(
+                    self._name, points, colors, thickness=LINE_PIXELS, thickness_units="screen"
+                )
+            else:
+                self._handle.points = points
+                if not np.array_equal(strokes.colors, self._sent.colors):
+                    self._handle.colors = colors
+        self._sent = strokes
+
+    def clear(self) -> None:
+        """Draw nothing."""
+        if self._handle is not None:
+            self._handle.remove()
+        self._handle, self._sent = None, Strokes.join([])
+
+
+class WebTexts:
+    """The texts of all layers."""
+
+    def __init__(self, scene: viser.SceneApi, name: str) -> None:
+        self._scene, self._name = scene, name
+        self._handles: list[Any] = []
+        self._sent = Labels.none()
+
+    def show(self, labels: Labels) -> None:
+        """Show these and nothing else."""
+        if labels.texts != self._sent.texts:
+            self.clear()
+            self._handles = [
+                self._scene.add_label(f"{self._name}/{k}", text, position=position)
+                for k, (text, position) in enumerate(
+                    zip(labels.texts, labels.positions, strict=True)
+                )
+            ]
+        else:
+            moved = (np.abs(labels.positions - self._sent.positions) > STILL).any(axis=1)
+            for k in np.flatnonzero(moved).tolist():
+                self._handles[k].position = labels.positions[k]
+        self._sent = labels
+
+    def clear(self) -> None:
+        """Show nothing."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles, self._sent = [], Labels.none()
+
+
+# --- Text of a file as text in a page, whatever is in it ------------------------------------------
+#
+# viser shows Markdown with raw HTML in it, scripts included (``Markdown.tsx`` of its client). So
+# all that comes from a file enters a page by :func:`plain_markdown`; buttons, sliders, lists and
+# labels take text alone.
+
+_OTHERS = re.compile(r"[^\w ]|_")
+"""Whatever is neither a letter nor a digit may mean something to Markdown or HTML somewhere."""
+
+
+def plain_markdown(text: str) -> str:
+    """Markdown that shows ``text``, in one line: all but letters and digits by their numbers."""
+    return _OTHERS.sub(lambda found: f"&#{ord(found[0])};", printable(text))
+
+
+# --- The panel of the browser: buttons, sliders, layers, the chosen node, issues ------------------
+#
+# Callbacks of viser run in threads of their own: all they do is to hand on what was done.
+
+NOBODY = "(click a body or choose)"
+"""Entry of the list of nodes where none is chosen."""
+SLIDER_STEPS = 2000
+"""A slider of a full turn has steps of 3 mrad."""
+MOST_OPEN = 8
+"""Sliders that do not push everything else off the page."""
+_KEY = re.compile(r" \((space|.)\)$")
+"""Keys belong to the window: a browser has its own."""
+
+Put = Callable[[str, Any], None]
+"""Takes a command and its value, from any thread."""
+
+
+class Panel:
+    """Everything beside the picture, for one scene."""
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        put: Put,
+        controls: Iterable[Control],
+        shown: Iterable[str],
+        nodes: Iterable[str],
+        issues: Iterable[Issue],
+        *,
+        acts: bool = False,
+    ) -> None:
+        """Make it.
+
+        Args:
+            server: Where.
+            put: Is told commands of ``controls``; ``("layer NAME", on)`` and ``("node", label)``.
+            controls: As the window has them; layers and issues are shown in another way here.
+            shown: Layers that are on.
+            nodes: What can be chosen.
+            issues: A line each.
+            acts: Whether the file has a behavior graph, whose variables and log are shown.
+        """
+        self._gui, self._put = server.gui, put
+        controls = list(controls)
+        self._status = self._gui.add_markdown("")
+        self._top: list[Any] = [self._status]
+        self.controls: dict[str, Any] = {}
+        """Handles by command."""
+        plain = [c for c in controls if c.command in ("play", "step", "reset", "reload", "speed")]
+        for control in plain:
+            self._top.append(self._add(control))
+        on = set(shown)
+        with self._folder("Layers"):
+            for layer in LAYERS:
+                box = self._gui.add_checkbox(layer, layer in on)
+                self._watch(box, f"layer {layer}")
+        drives = [c for c in controls if c.command.startswith("drive ")]
+        animations = [c for c in controls if c.command.startswith("animation ")]
+        for title, group in (("Drives", drives), ("Animations", animations)):
+            if group:
+                with self._folder(title, opened=len(group) <= MOST_OPEN):
+                    for control in group:
+                        self._add(control)
+        with self._folder("Node"):
+            self.node: Any = self._gui.add_dropdown("show", (NOBODY, *nodes))
+            self.node.on_update(lambda event: put("node", event.target.value))
+            self._properties = self._gui.add_markdown("")
+        self._behavior: Any = None
+        if acts:
+            with self._folder("Behavior"):
+                self._behavior = self._gui.add_markdown("")
+        lines = [
+            f"**{issue.code}** " + plain_markdown(f"{issue.where}: {issue.message}")
+            for issue in issues
+        ]
+        if lines:
+            with self._folder(f"Issues ({len(lines)})", opened=False):
+                self._gui.add_markdown("\n\n".join(lines))
+        self._words = ("", "", "")
+
+    def _folder(self, title: str, *, opened: bool = True) -> Any:
+        folder = self._gui.add_folder(title, expand_by_default=opened)
+        self._top.append(folder)
+        return folder
+
+    def _add(self, control: Control) -> Any:
+        label = _KEY.sub("", control.label)
+        if control.is_button:
+            button = self._gui.add_button(label)
+            button.on_click(lambda _: self._put(control.command, None))
+            self.controls[control.command] = button
+            return button
+        step = (control.high - control.low) / SLIDER_STEPS
+        slider = self._gui.add_slider(
+            label, min=control.low, max=control.high, step=step, initial_value=control.start
+        )
+        self._watch(slider, control.command)
+        return slider
+
+    def _watch(self, handle: Any, command: str) -> None:
+        self.controls[command] = handle
+        handle.on_update(lambda event: self._put(command, event.target.value))
+
+    def say(
+        self,
+        status: str,
+        problem: Sequence[str],
+        properties: Iterable[tuple[str, str]],
+        behavior: Iterable[str] = (),
+    ) -> None:
+        """Show these words; nothing is sent where they stand there already.
+
+        Args:
+            status: A line.
+            problem: What is wrong with the file, a line each.
+            properties: Of the chosen node, names and values.
+            behavior: Variables and log of the file's graph, a line each.
+        """
+        lines = [plain_markdown(status)]
+        if problem:
+            lines.append("**The file as it is now does not work:**")
+            lines += map(plain_markdown, problem)
+        rows = [f"| {plain_markdown(a)} | {plain_markdown(b)} |" for a, b in properties]
+        words = (
+            "\n\n".join(lines),
+            "\n".join(["| | |", "|-|-|", *rows]) if rows else "",
+            "\n\n".join(map(plain_markdown, behavior)),
+        )
+        if words[0] != self._words[0]:
+            self._status.content = words[0]
+        if words[1] != self._words[1]:
+            self._properties.content = words[1]
+        if words[2] != self._words[2] and self._behavior is not None:
+            self._behavior.content = words[2]
+        self._words = words
+
+    def remove(self) -> None:
+        """Take everything away."""
+        for handle in self._top:
+            handle.remove()
+
 
 WORDS_SECONDS = 0.2
 """[s] Between two looks at the texts of the panel."""

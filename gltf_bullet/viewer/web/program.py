@@ -5,17 +5,140 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gltf_bullet.bullet.owned_world import add_floor, close_world, open_world
+from gltf_bullet.runtime.views.shown_meshes import Shown
 from gltf_bullet.runtime.views.web_door import is_loopback
-from gltf_bullet.viewer.session import Session
-from gltf_bullet.viewer.view_options import ViewOptions
+from gltf_bullet.viewer.playback import Playback
+from gltf_bullet.viewer.session import Session, ViewOptions
 from gltf_bullet.viewer.web.page import WebPage
-from gltf_bullet.viewer.web.web_view import FRAME_SECONDS
+
+if TYPE_CHECKING:
+    from gltf_bullet.runtime.scene import Scene
 
 __all__ = ["view_web"]
+
+# --- ``gb.viewer.WebView``: a scene of a program in any browser -----------------------------------
+
+FRAME_SECONDS = 1.0 / 60.0
+
+
+class WebView:
+    """Shows a scene in browsers, with its drives as sliders and its physics as layers.
+
+    ::
+
+        with gb.viewer.WebView(scene) as view:
+            print(view.url)
+            view.run()  # plays in real time; or in a loop of your own:
+            # scene.step(); view.update()
+
+    Everybody who knows the whole address sees and moves the same. Needs the extra ``web``.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        *,
+        show: Iterable[str] = ("joints", "triggers"),
+        visuals: Shown = "auto",
+        host: str = "127.0.0.1",
+        port: int = 0,
+        play: bool = True,
+        speed: float = 1.0,
+        rate: float = 30.0,
+    ) -> None:
+        """Open the address.
+
+        Args:
+            scene: In any client; what it shows there does not matter.
+            show: Layers of :data:`~gltf_bullet.viewer.LAYERS` to begin with.
+            visuals: ``"mesh"``, ``"collider"``, or ``"auto"``: meshes where the file has any.
+            host: ``"127.0.0.1"`` lets this machine in alone; ``"0.0.0.0"`` whoever reaches it
+                and knows the whole :attr:`url`.
+            port: 0 takes one that is free.
+            play: Whether time runs from the start of :meth:`run`.
+            speed: Simulated seconds per second, in :meth:`run`.
+            rate: Pictures per second at most.
+
+        Raises:
+            ImportError: The extra is not installed.
+            EngineError: The address cannot be used.
+            ValueError: An unknown layer, or a rate that is not above 0.
+        """
+        if not rate > 0.0:
+            raise ValueError(f"rate is {rate}; must be > 0")
+        scene.core.require_alive()
+        playback = Playback(scene, scene.client_id, play=play, speed=speed)
+        self._page = WebPage(playback, show=show, visuals=visuals, host=host, port=port, rate=rate)
+        scene.core.on_remove(self.close)
+
+    @property
+    def url(self) -> str:
+        """Where to look; it ends in a secret without which nobody is let in."""
+        return self._page.url
+
+    @property
+    def playing(self) -> bool:
+        """Whether the user lets time run: for loops of your own."""
+        return self._page.playback.playing
+
+    def show(self, *layers: str) -> None:
+        """Switch layers on.
+
+        Raises:
+            ValueError: There is no such layer.
+        """
+        self._page.switch(layers, on=True)
+
+    def update(self, *, force: bool = False) -> None:
+        """Do what users did, and draw the scene as it stands, unless the last picture is too young.
+
+        Args:
+            force: Draw in any case.
+
+        Raises:
+            SceneRemovedError: The scene was removed.
+        """
+        scene = self._page.playback.scene
+        if scene is not None:
+            scene.core.require_alive()
+        if self._page.is_open:
+            self._page.turn(force=force)
+
+    def run(self, seconds: float = float("inf")) -> None:
+        """Play in real time until ``seconds`` of the clock have passed or :meth:`close` is called.
+
+        Raises:
+            SceneRemovedError: The scene was removed.
+        """
+        play(self._page, seconds)
+
+    def close(self) -> None:
+        """Close the address; twice is harmless."""
+        self._page.close()
+
+    def __enter__(self) -> WebView:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def play(page: WebPage, seconds: float) -> None:
+    """Let time run and show it."""
+    before = time.monotonic()
+    end = before + seconds
+    while page.is_open and before < end:
+        now = time.monotonic()
+        page.playback.advance(now - before)
+        before = now
+        page.turn()
+        time.sleep(max(0.0, FRAME_SECONDS - (time.monotonic() - now)))
+
 
 WATCH_SECONDS = 0.3
 """[s] Between two looks at the file."""

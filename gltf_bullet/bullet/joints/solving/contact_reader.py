@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from functools import cached_property, partial
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.contacts.robot_loads import LoadMemory, RobotLoads
+from gltf_bullet.bullet.bodies.foreign_bodies import is_immovable, read_free_body
 from gltf_bullet.bullet.exchange.contact_memory import (
     FoundContacts,
     between_links,
@@ -23,21 +23,231 @@ from gltf_bullet.bullet.exchange.contact_memory import (
 )
 from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.bullet.joints.solving.foreign_constraints import ForeignConstraints
-from gltf_bullet.bullet.joints.solving.free_sides import FreeSide, FreeSides
+from gltf_bullet.bullet.session import EngineLink
+from gltf_bullet.bullet.state import link_state
 from gltf_bullet.solver import contact_following as following
-from gltf_bullet.solver.contact_following import (
-    ENDS,
-    PASSES_ON,
-    ROW_SIZE,
-    SORT,
-    SPREAD,
-    WRITE,
-)
+from gltf_bullet.solver.contact_following import ENDS, PASSES_ON, ROW_SIZE, SORT, SPREAD, WRITE
 from gltf_bullet.solver.entries import follow_contacts
-from gltf_bullet.transforms import FloatArray, IntArray
+from gltf_bullet.solver.islands import CONTACT, FREE, HELD
+from gltf_bullet.transforms import FloatArray, IntArray, Pose, cross, matrices_from_quats
 
 __all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "owners"]
+
+# --- What drives the links of other people's robots that press on our joints ----------------------
+#
+# The solve takes such a link for a free body. Without what its motors do it would give way to every
+# push, and a stiff drive that it presses on would rest where no law puts it (measured: 37 times its
+# way at k = 1e5 and 60 Hz). The balance of momentum of the last step tells, as far as it lasts.
+
+LoadMemory: TypeAlias = "dict[tuple[int, int], tuple[FloatArray, FloatArray, float]]"
+"""By body and link: velocity and spin [6], what else than contacts changes them per second [6], and
+the length of the step that follows [s]."""
+
+_FIELDS = 4
+"""First of the fields of a contact, behind bodies and links."""
+
+
+class RobotLoads:
+    """Of the links that touched something in the last step."""
+
+    def __init__(self) -> None:
+        self.memory: LoadMemory = {}
+        """What the next step needs to know of the last one; replaced, never changed."""
+        self._next: LoadMemory = {}
+
+    def find(
+        self, rows: FloatArray, dt: float, body: int, link: int, values: Sequence[float]
+    ) -> tuple[float, ...] | None:
+        """What motors and gravity will add to velocity and spin in the coming step [6].
+
+        ``None`` where the link has only just been met.
+
+        Args:
+            rows: The engine's contacts, ROW_SIZE numbers each.
+            dt: [s]
+            body: The robot.
+            link: Which of its links.
+            values: Of the link, as ``islands`` has them.
+        """
+        velocity = np.array(values[FREE.velocity : FREE.velocity + 6])
+        before = self.memory.get((body, link))
+        if before is None:
+            self._next[body, link] = velocity, np.zeros(6), dt
+            return None
+        known, rate, last_dt = before
+        now = (velocity - known - _contact_gain(body, link, values, rows, dt)) / last_dt
+        self._next[body, link] = velocity, now, dt
+        lasts = now * rate > 0.0
+        believed = np.where(np.abs(now) < np.abs(rate), now, rate)
+        return tuple(np.where(lasts, dt * believed, 0.0).tolist())
+
+    def turn_over(self) -> None:
+        """The step is over that :meth:`find` was asked about."""
+        if self.memory or self._next:
+            self.memory, self._next = self._next, {}
+
+
+def _contact_gain(
+    body: int, link: int, values: Sequence[float], rows: FloatArray, dt: float
+) -> FloatArray:
+    """What the contacts of the last step have changed of a link's velocity and spin, [6]."""
+    table = rows.reshape(-1, ROW_SIZE)
+    table = table[table[:, _FIELDS + CONTACT.distance] > -HELD]
+    force, torque = np.zeros(3), np.zeros(3)
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        mine = table[(table[:, side] == body) & (table[:, 2 + side] == link), _FIELDS:]
+        directions = mine[:, CONTACT.directions : CONTACT.distance].reshape(-1, 3, 3)
+        pushes = mine[:, CONTACT.forces : CONTACT.forces + 3]
+        forces = sign * np.einsum("nk,nki->ni", pushes, directions)
+        arms = 0.5 * (mine[:, :3] + mine[:, 3:6]) - np.array(values[:3])
+        force += forces.sum(axis=0)
+        torque += cross(arms, forces).sum(axis=0)
+    turn = matrices_from_quats(np.array(values[FREE.rotation : FREE.rotation + 4]))
+    moments = np.array(values[FREE.moments : FREE.moments + 3])
+    spin = turn @ ((turn.T @ torque) / moments)
+    return dt * np.concatenate([force / values[FREE.mass], spin])
+
+
+# --- Constraints that others hang on our bodies, as rows for the solve beside the contacts --------
+#
+# A stiff drive that does not know of the 5 kg hung on its arm of 1 kg swings by 0.35 m at 60 Hz
+# (measured). Points and welds are known; of gears and slides the solve sees the load that they
+# leave behind, one step late.
+
+_ARM = 0.1
+"""[m] A weld is held at three points, so far apart."""
+_POINTS = {
+    pybullet.JOINT_POINT2POINT: ((0.0, 0.0, 0.0),),
+    pybullet.JOINT_FIXED: ((0.0, 0.0, 0.0), (_ARM, 0.0, 0.0), (0.0, _ARM, 0.0)),
+}
+"""By constraint type: what is held together, in the constraint's frame [m]."""
+_WORLD_AXES = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+_IDENTITY = (0.0, 0.0, 0.0, 1.0)
+
+Row: TypeAlias = "tuple[float, ...]"
+"""As of ``contact_following``; instead of forces the gap [m], instead of a distance what
+:data:`HELD` says."""
+
+
+class ForeignConstraints:
+    """Those of a world that are not ours."""
+
+    def __init__(self, client_id: int, is_ours: Callable[[int, int], bool]) -> None:
+        """Look for none yet.
+
+        Args:
+            client_id: The world.
+            is_ours: Whether a constraint, by id and by its first body, was made by a scene.
+        """
+        self._client_id = client_id
+        self._is_ours = is_ours
+        self._known = (0, -1)
+        self.ids: list[int] = []
+        """Of those that are known, as of the last :meth:`rows`."""
+
+    def rows(self) -> list[Row]:
+        """One for each point that is held."""
+        client = self._client_id
+        count = pybullet.getNumConstraints(client)
+        if not count:
+            self._known = (0, -1)
+            self.ids = []
+            return []
+        known = (count, pybullet.getConstraintUniqueId(count - 1, client))
+        if known != self._known:
+            self._known = known
+            ids = [pybullet.getConstraintUniqueId(k, client) for k in range(count)]
+            self.ids = [k for k in ids if self._is_row(k, self._info(k))]
+        return [row for k in self.ids for row in self._rows_of(self._info(k))]
+
+    def _is_row(self, constraint: int, info: tuple[Any, ...]) -> bool:
+        return info[4] in _POINTS and not self._is_ours(constraint, info[0])
+
+    def _info(self, constraint: int) -> tuple[Any, ...]:
+        found: tuple[Any, ...] = pybullet.getConstraintInfo(constraint, self._client_id)
+        return found
+
+    def _rows_of(self, info: tuple[Any, ...]) -> list[Row]:
+        parent, parent_link, child, child_link, kind, _, at_parent, at_child = info[:8]
+        turns, strength = info[8:10], float(info[10])
+        first = self._pose(parent, parent_link) @ Pose(turns[0] or _IDENTITY, at_parent)
+        second = self._pose(child, child_link) @ Pose(turns[1] or _IDENTITY, at_child)
+        found = []
+        for point in _POINTS[kind]:
+            here = (first @ Pose(_IDENTITY, point)).translation
+            there = (second @ Pose(_IDENTITY, point)).translation
+            gap = [a - b for a, b in zip(here, there, strict=True)]
+            ends = (parent, child, parent_link, child_link, *here, *there)
+            found.append((*ends, *_WORLD_AXES, -(HELD + strength), *gap))
+        return found
+
+    def _pose(self, body: int, link: int) -> Pose:
+        """The inertial frame of a link; body -1 is the world."""
+        if body < 0:
+            return Pose(_IDENTITY, (0.0, 0.0, 0.0))
+        position, rotation, _, _ = link_state(self._client_id, body, link)
+        return Pose(rotation, position)
+
+
+# --- Bodies that touch articulations and that no scene solves, as tables for the solve ------------
+
+Load: TypeAlias = Callable[[int, int, Sequence[float]], Sequence[float] | None]
+"""What drives a link (body, link, its FREE.size numbers) that moves, as gains [6], if known."""
+
+_WORLD = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE.size - 7))
+"""A free body that nothing moves."""
+_PADDING = (0.0,) * (FREE.size - FREE.inertia)
+_NO_SPIN = (0.0,) * 3
+
+
+class FreeSide(NamedTuple):
+    """A body that no scene solves, or a link of one."""
+
+    number: int
+    """In the order in which they are taken in."""
+    state: int
+    """Whether contacts are followed through it: PASSES_ON or ENDS."""
+    friction: float
+
+
+class FreeSides:
+    """Those of one step, each read once."""
+
+    def __init__(self, client_id: int, gain: Sequence[float], load: Load) -> None:
+        """``gain`` is what gravity adds to a velocity within the step [m/s], shape [3]."""
+        self._client_id, self._gain, self._load = client_id, gain, load
+        self.values: list[float] = []
+        """FREE.size numbers each."""
+        self.by_link: dict[EngineLink, FreeSide] = {}
+        """By body, and by link where links of a body move apart."""
+
+    def add(self, body: int, link: int, gravity_factor: float | None) -> FreeSide:
+        """Take in a body of a scene, by its gravity factor, or somebody else's body or link.
+
+        Body -1 is the world, which constraints may hold on to.
+        """
+        known = self.by_link.get((body, link))
+        if known is None:
+            known = self.by_link[body, link] = self._read(body, link, gravity_factor)
+        return known
+
+    def _read(self, body: int, link: int, gravity_factor: float | None) -> FreeSide:
+        number = len(self.by_link)
+        if body < 0:
+            self.values += _WORLD
+            return FreeSide(number, ENDS, 0.0)
+        x, y, z = self._gain
+        factor = 1.0 if gravity_factor is None else gravity_factor
+        gain = (factor * x, factor * y, factor * z)
+        is_ours = gravity_factor is not None
+        values, friction = read_free_body(self._client_id, body, link, gain, is_rigid=is_ours)
+        moves = not is_immovable(values)
+        gains: Sequence[float] = (*gain, *_NO_SPIN)
+        if moves and link >= 0:
+            gains = self._load(body, link, values) or gains
+        self.values += (*values[: FREE.gain], *gains, *_PADDING)
+        return FreeSide(number, PASSES_ON if moves else ENDS, friction)
+
 
 ContactMemory: TypeAlias = tuple[FloatArray, LoadMemory]
 """Contacts of the world, ROW_SIZE numbers each; body -2 - k is the scene's k-th one; and what is
@@ -254,7 +464,7 @@ class Touching:
 
     @property
     def free_bodies(self) -> list[float]:
-        """FREE_SIZE numbers each."""
+        """FREE.size numbers each."""
         return self._free.values
 
     def reaches_all(self, scene: int) -> bool:

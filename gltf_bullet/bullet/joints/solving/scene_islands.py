@@ -35,7 +35,7 @@ from gltf_bullet.solver.scene_table import (
 )
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["ALL_STAGES", "SceneIslands"]
+__all__ = ["ALL_STAGES", "SceneIslands", "cells_of"]
 
 ALL_STAGES = OPEN | GATHER | SOLVE | REDUCE_TARGETS | FINISH
 _MOST_PATTERNS = 64
@@ -68,7 +68,7 @@ class SceneIslands:
         self.index, self._values = allocate(*self._room, 1024)
         self.row = self._row_of(arena)
         """Of the table that the kernels take."""
-        self.cells = _cells(self.row)
+        self.cells = cells_of(self.row)
         """Its numbers, read and written at a quarter of NumPy's cost."""
 
     def _row_of(self, arena: SceneArrays) -> IntTable:
@@ -92,7 +92,7 @@ class SceneIslands:
     def _renew_row(self) -> None:
         touching = self.cells[SCENE.touching]
         self.row = self._row_of(self.arena)
-        self.cells = _cells(self.row)
+        self.cells = cells_of(self.row)
         self.cells[SCENE.touching] = touching
 
     def forget(self) -> None:
@@ -241,5 +241,6 @@ class SceneIslands:
         self._renew_row()
 
 
-def _cells(row: IntTable) -> memoryview:
+def cells_of(row: IntTable) -> memoryview:
+    """The numbers of a table, read and written at a quarter of NumPy's cost."""
     return row.data.cast("B").cast("q")

@@ -1,22 +1,26 @@
-"""Gravity volumes at work: the acceleration of every body from the fields that it is in.
-
-OMI_physics_gravity. The engine's own gravity stays the user's: bodies get the difference as a
-force, times their gravity factor.
-"""
+"""The difference between a scene's gravity and the engine's, as forces of the coming step."""
 
 from __future__ import annotations
 
 import numpy as np
+import pybullet
 
-from gltf_bullet.bullet.triggers.frames import Frames
-from gltf_bullet.model import GravityFieldKind
+from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
+from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.bullet.triggers.trigger_arrays import Frames
+from gltf_bullet.model import GravityFieldKind, MotionKind
 from gltf_bullet.planning.gravity import FieldPlan, GravityPlan, GravityVolumePlan
+from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.planning.shapes.point_geometry import PointGeometry
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray, Vec3, quat_rotate
 
-__all__ = ["GravityFields"]
+__all__ = ["GravityForces", "gravity_forces"]
 
+# --- Gravity volumes at work: the acceleration of every body from the fields that it is in --------
+#
+# OMI_physics_gravity. The engine's own gravity stays the user's: bodies get the difference as a
+# force, times their gravity factor.
 
 _NEAREST = 1e-2
 """Inverse-square fields grow no further below this part of their unit distance."""
@@ -147,3 +151,93 @@ def _nearest_on_line(line: FloatArray, points: FloatArray) -> FloatArray:
     gaps = np.linalg.norm(candidates - points[:, None, :], axis=2)
     nearest: FloatArray = candidates[np.arange(len(points)), gaps.argmin(axis=1)]
     return nearest
+
+
+def gravity_forces(
+    client_id: int,
+    plan: ScenePlan,
+    free: FreeBodies,
+    articulations: ArticulationSet,
+    world_from_asset_xyzw: FloatArray,
+) -> GravityForces | None:
+    """The file's gravity, of an asset that is turned; ``None``: it is left to the engine."""
+    if plan.gravity.is_idle:
+        return None
+    return GravityForces(client_id, plan, world_from_asset_xyzw, free, articulations)
+
+
+class GravityForces:
+    """Applies gravity fields to the bodies of one scene."""
+
+    def __init__(
+        self,
+        client_id: int,
+        plan: ScenePlan,
+        world_from_asset_xyzw: FloatArray,
+        free: FreeBodies,
+        articulations: ArticulationSet,
+    ) -> None:
+        self._client_id = client_id
+        self._world_from_asset_xyzw = world_from_asset_xyzw
+        self.change(plan)
+        self._free = free
+        self._engine: Vec3 = (0.0, 0.0, 0.0)
+        self._factor_of = {
+            node: body.gravity_factor
+            for node, body in plan.bodies.bodies.items()
+            if body.kind is MotionKind.DYNAMIC
+        }
+        falling = [
+            (body_id, body)
+            for body_id, body in zip(free.ids, free.plans, strict=True)
+            if body.kind is MotionKind.DYNAMIC and body.gravity_factor != 0.0
+        ]
+        self._ids = [body_id for body_id, _ in falling]
+        self._nodes = np.array([body.node for _, body in falling], dtype=np.intp)
+        self._factors = np.array([body.gravity_factor for _, body in falling])
+        self.weigh()
+        # Joints must know these forces: their solve balances them.
+        articulations.solver.field = self._changes_of_links
+
+    def change(self, plan: ScenePlan) -> None:
+        """Take the fields of a plan, from the next step on."""
+        self._fields = GravityFields(plan.gravity, plan.frames, self._world_from_asset_xyzw)
+
+    def weigh(self) -> None:
+        """Note what the free bodies weigh, now and whenever that has changed."""
+        mass_of = dict(zip(self._free.ids, (plan.mass for plan in self._free.plans), strict=True))
+        self._masses = np.array([mass_of[body_id] for body_id in self._ids])
+
+    def before_step(self, engine: Vec3, world_from_node: FloatArray) -> None:
+        """Apply the forces.
+
+        Args:
+            engine: Gravity of the engine [m/s^2].
+            world_from_node: Of all nodes now, shape [node_count, 4, 4].
+        """
+        self._engine = engine
+        self._fields.follow(world_from_node)
+        read, push, client_id = (
+            pybullet.getBasePositionAndOrientation,
+            pybullet.applyExternalForce,
+            self._client_id,
+        )
+        # Not as of the last step: where the user has moved a body, a force would turn it.
+        points = [read(body_id, client_id)[0] for body_id in self._ids]
+        if not points:
+            return
+        changes = self._changes(np.array(points), self._nodes, self._factors)
+        acting = np.flatnonzero(changes.any(axis=1))
+        forces = (self._masses[acting, None] * changes[acting]).tolist()
+        for row, force in zip(acting.tolist(), forces, strict=True):
+            push(self._ids[row], -1, force, points[row], pybullet.WORLD_FRAME, client_id)
+
+    def _changes_of_links(self, points: FloatArray, nodes: IntArray) -> FloatArray:
+        factors = np.array([self._factor_of.get(node, 0.0) for node in nodes.tolist()])
+        return self._changes(points, nodes, factors)
+
+    def _changes(self, points: FloatArray, nodes: IntArray, factors: FloatArray) -> FloatArray:
+        """What bodies accelerate more than the engine knows [m/s^2], shape [k, 3]."""
+        wanted = self._fields.accelerations(points, nodes, self._engine)
+        result: FloatArray = factors[:, None] * (wanted - np.array(self._engine))
+        return result

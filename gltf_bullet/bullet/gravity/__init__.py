@@ -1,1 +1,0 @@
-"""Gravity that differs from the engine's own: factors of bodies, volumes of the file."""

@@ -1,0 +1,334 @@
+"""The joints of the scenes that step together: their solve in a step, or whole steps in one call.
+
+One scene or many go the same way. Kernels solve all scenes whose islands they know, in one call,
+and make the engine's steps in the same call if nothing in them needs Python. All other scenes are
+solved from here: the contacts are followed from scene to scene, and an island that spans several
+scenes is solved once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
+from gltf_bullet.bullet.joints.solving.scene_islands import ALL_STAGES, cells_of
+from gltf_bullet.bullet.joints.solving.world_contacts import WorldContacts
+from gltf_bullet.bullet.session import EngineSettings
+from gltf_bullet.numba_aot import IntTable
+from gltf_bullet.solver import outcomes
+from gltf_bullet.solver.engine.stepping import (
+    AT_ONCE,
+    BY_SCENE,
+    CHECK_WORLD,
+    DIVIDE,
+    FIND_CONTACTS,
+    FORCES,
+    READ,
+    STEP,
+    WHOLE_STEP,
+    advance,
+)
+from gltf_bullet.solver.entries import prepare, solve
+from gltf_bullet.solver.scene_table import PREPARE, SCENE
+
+__all__ = ["JointSteps", "MadeSteps"]
+
+_PATIENCE = 8
+"""Steps after which a scene that kernels did not know is shown to them again."""
+_CANNOT = outcomes.REFUSED | outcomes.STATE_LOST
+"""The engine did not answer, or has lost a body: reading each scene tells which one it was."""
+_NOT_MADE = _CANNOT | outcomes.NEW_CONTACTS | outcomes.DIVIDES
+"""Outcomes of a step that kernels leave to Python before it has changed anything."""
+_STEPPED = outcomes.STEPPED
+_OVER = outcomes.STEPPED | outcomes.LOOPS_CHECKED | outcomes.SENSED
+"""Outcomes of a step that leaves nothing to Python."""
+
+
+class MadeSteps(NamedTuple):
+    """Result of whole steps that kernels have made."""
+
+    over: int
+    """Number of steps that are over."""
+    is_open: bool = False
+    """True if one more was begun, which Python has to finish ..."""
+    is_stepped: bool = False
+    """... after the engine's step, unless this is True: kernels have made it."""
+
+
+_NONE_MADE, _ONE_MADE = MadeSteps(0), MadeSteps(1)
+
+
+class _KernelTable:
+    """Some scenes of one world as kernels take them: a row of addresses each."""
+
+    def __init__(self, solvers: Sequence[JointSolver]) -> None:
+        self.solvers = tuple(solvers)
+        self._is_one = len(self.solvers) == 1
+        self._rows: list[IntTable] = []
+        self._table: IntTable = self.solvers[0].row
+        self._cells = self.solvers[0].islands.cells
+
+    def now(self) -> tuple[IntTable, memoryview]:
+        """The table, and the same numbers as a flat view, which Python reads faster.
+
+        The table of one scene is its own row: what kernels write there is the scene's at once.
+        """
+        if self._is_one:
+            islands = self.solvers[0].islands
+            return islands.row, islands.cells
+        rows = [solver.row for solver in self.solvers]
+        if list(map(id, rows)) != list(map(id, self._rows)):
+            self._rows, self._table = rows, np.concatenate(rows)
+            self._cells = cells_of(self._table)
+        return self._table, self._cells
+
+    def know_again(self, table: IntTable) -> bool:
+        """Look up the contacts of scenes whose links touch in another way than in the last step.
+
+        Args:
+            table: Of these scenes, as kernels have left it.
+
+        Returns:
+            True if all of them have touched like that before: kernels may try again.
+        """
+        rows = self.solvers[0].contacts.fetch()
+        unknown = np.flatnonzero(table[:, SCENE.touching] < 0).tolist()
+        known = [k for k in unknown if self.solvers[k].knows_again(rows)]
+        return len(known) == len(unknown)
+
+
+class JointSteps:
+    """The joints of one scene, or of several in one world, in the order of their steps."""
+
+    def __init__(self, scenes: Sequence[ArticulationSet]) -> None:
+        self.scenes = tuple(scenes)
+        self._table = _KernelTable([scene.solver for scene in scenes])
+        self._solvers = self._table.solvers
+        self._is_one = len(self._solvers) == 1
+        self._turn = 0
+
+    def is_as_known(self) -> bool:
+        """Return True if the world and the scenes' bodies are those of ``EngineIo.learn``."""
+        if not all(solver.is_native for solver in self._solvers):
+            return False
+        return not advance(self._table.now()[0], CHECK_WORLD, 0.0, 0.0, 0.0, 0.0)
+
+    def steps_needed(self, dt: float, *, has_room: bool = False) -> int:
+        """Count the engine steps that a step of ``dt`` seconds needs, as the joints move now.
+
+        ``has_room``: nothing is in the way of their links.
+        """
+        solvers = self._solvers
+        if not has_room and all(solver.is_native for solver in solvers):
+            table, cells = self._table.now()
+            found = int(advance(table, READ | DIVIDE, dt, 0.0, 0.0, 0.0))
+            if not found & _CANNOT:
+                return cells[SCENE.parts] if found & outcomes.DIVIDES else 1
+        return max(solver.steps_needed(dt, has_room=has_room) for solver in solvers)
+
+    # --- the forces of one engine step --------------------------------------------------------
+
+    def before_step(self, dt: float, gravity: Sequence[float], *, is_next: bool) -> None:
+        """Find and apply all joint forces for one engine step of ``dt`` seconds.
+
+        Args:
+            dt: [s]
+            gravity: That the engine applies [m/s^2], world axes.
+            is_next: True if nobody but the engine had a say since the last step.
+
+        Raises:
+            EngineError: A force is not finite; its scene, and all that it touches, got nothing.
+        """
+        for scene in self.scenes:
+            scene.move_anchors(dt)
+        solvers: Sequence[JointSolver] = self._solvers
+        for solver in solvers:
+            if solver.io.is_blind:
+                solver.io.look_around()
+        known = self._known()
+        if known and not known[0].contacts.has_foreign_constraints():
+            done = self._solve_in_kernels(known, dt, gravity)
+            solvers = [solver for solver in solvers if solver not in done]
+        if solvers:
+            _solve_in_python(solvers, dt, gravity, is_next=is_next)
+        for scene in self.scenes:
+            scene.tighten_loops()
+
+    def _known(self) -> list[JointSolver]:
+        """The scenes that kernels probably know all about."""
+        # Contacts between scenes are tracked in Python only: kernels try again now and then.
+        self._turn = (self._turn + 1) % _PATIENCE
+        known = [
+            solver
+            for solver in self._solvers
+            if solver.is_undisturbed and (solver.is_known or not self._turn)
+        ]
+        if len(known) < len(self._solvers):
+            known = [solver for solver in known if not solver.contacts.is_reached]
+        return known
+
+    def _solve_in_kernels(
+        self, solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]
+    ) -> Sequence[JointSolver]:
+        """Solve the scenes that kernels know; returns them."""
+        group = self._table if len(solvers) == len(self._solvers) else _KernelTable(solvers)
+        table, _ = group.now()
+        found = int(advance(table, FORCES, dt, *gravity))
+        if found & outcomes.NEW_CONTACTS and not found & _CANNOT:
+            group.know_again(table)
+            table, _ = group.now()
+            found = int(advance(table, FORCES, dt, *gravity))
+        if found & _CANNOT:
+            return ()
+        if found & outcomes.NEW_CONTACTS:
+            reached = [solver.contacts.is_reached for solver in solvers]
+            known = (table[:, SCENE.touching] >= 0) & ~np.array(reached)
+            solvers = [solver for solver, is_known in zip(solvers, known, strict=True) if is_known]
+            if not solvers:
+                return ()
+            table = table[known]
+            found = int(advance(table, FORCES & ~(READ | FIND_CONTACTS), dt, *gravity))
+        _take(solvers, table, found, dt, gravity)
+        return solvers
+
+    # --- whole steps --------------------------------------------------------------------------
+
+    def make(self, settings: EngineSettings, count: int, *, may_divide: bool) -> MadeSteps:
+        """Make the world's next steps in one call, as long as nothing in them needs Python.
+
+        Call it only if nobody wants a say in these steps, and after ``EngineIo.learn``.
+
+        Args:
+            settings: Of the world.
+            count: The most steps to make.
+            may_divide: False if a step that needs several engine steps is made of one all the same.
+
+        Returns:
+            The steps that were made: none if the world or what touches is another one than before,
+            or if the next step has to be divided.
+
+        Raises:
+            EngineError: A force is not finite; the engine was given nothing.
+        """
+        dt, gravity = settings.time_step, settings.gravity
+        stages = WHOLE_STEP if may_divide else WHOLE_STEP & ~DIVIDE
+        if not self._is_one:
+            stages |= BY_SCENE
+        steps = min(count, AT_ONCE)
+        solvers = self._solvers
+        for solver in solvers:
+            io = solver.io
+            if io.is_blind:
+                io.look_around()
+            if io.commands.has_motors:  # they are set between the solve and the engine's step
+                stages &= ~STEP
+                steps = 1
+            elif solver.pushed:
+                steps = 1
+        islands = solvers[0].islands
+        # Spelled out for one scene: of a cart-pole's step a call is a hundredth.
+        table, cells = (islands.row, islands.cells) if self._is_one else self._table.now()
+        cells[SCENE.steps] = steps
+        gx, gy, gz = gravity
+        found = advance(table, stages, dt, gx, gy, gz)
+        if found & outcomes.NEW_CONTACTS and not found & _CANNOT and self._table.know_again(table):
+            table, cells = self._table.now()
+            cells[SCENE.steps] = steps
+            found = advance(table, stages, dt, gx, gy, gz)
+        made = cells[SCENE.steps]
+        if found & _NOT_MADE:
+            # Unless a body is lost, such a step was the first.
+            return MadeSteps(made - 1) if found & outcomes.STATE_LOST else _NONE_MADE
+        if found & _STEPPED and not found & ~_OVER:  # most steps of all
+            for solver in solvers:
+                solver.is_known = True
+                solver.note(dt, gravity)
+            if found != _STEPPED:  # of one scene
+                solvers[0].has_closed = bool(found & outcomes.LOOPS_CHECKED)
+                if found & outcomes.SENSED:
+                    solvers[0].pairs_seen = cells[SCENE.pairs]
+            return _ONE_MADE if made == 1 else MadeSteps(made)
+        _take(solvers, table, found, dt, gravity)
+        if found & outcomes.LOOPS_CHECKED:  # of one scene
+            solvers[0].has_closed = True
+            solvers[0].take_closed(found)
+        return MadeSteps(made - 1, is_open=True, is_stepped=bool(found & _STEPPED))
+
+
+def _take(
+    solvers: Sequence[JointSolver],
+    table: IntTable,
+    found: int,
+    dt: float,
+    gravity: Sequence[float],
+) -> None:
+    """Finish what kernels have solved, scene by scene, from the rows that they have left."""
+    untold = found & outcomes.NOT_APPLIED
+    if not found & ~_OVER:
+        for solver in solvers:
+            solver.take(0, dt, gravity)
+        return
+    columns = table[:, [SCENE.status, SCENE.touching]].tolist()
+    for solver, (status, touching) in zip(solvers, columns, strict=True):
+        solver.islands.cells[SCENE.touching] = touching
+        solver.take(status | untold, dt, gravity)
+
+
+def _solve_in_python(
+    solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float], *, is_next: bool
+) -> None:
+    """Follow the contacts from scene to scene; islands that span several are solved once."""
+    solver_of = {solver.contacts: solver for solver in _passive_last(solvers) if solver.has_work}
+    if len(solver_of) > 1:
+        contacts = WorldContacts(solvers[0].client_id)
+        for reader in solver_of:
+            contacts.give(reader)
+    alone: list[JointSolver] = []
+    solved: set[JointSolver] = set()
+    for solver in solver_of.values():
+        if solver in solved:
+            continue
+        touching = solver.look(dt, gravity, is_next=is_next)
+        if touching is None:
+            alone.append(solver)
+            solver.contacts.is_reached = False
+            continue
+        joined = {}
+        for number, reader in enumerate(touching.readers, start=1):
+            reader.is_reached = reader.is_passive
+            other = solver_of.get(reader)
+            is_free = other is not None and other not in solved and other not in alone
+            if other is not None and is_free and touching.reaches_all(number):
+                other.take_part(is_next=is_next)
+                joined[number] = other
+        found = solver.solve_touching(touching, dt, gravity, joined)
+        for one, status in found:
+            one.require_finite(status)
+        for one, status in found:
+            one.finish(status, dt, gravity)
+            solved.add(one)
+    if alone:
+        _solve_alone(alone, dt, gravity)
+
+
+def _solve_alone(solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]) -> None:
+    """Solve scenes that touch nothing, all of them in one call."""
+    table = np.concatenate([solver.row for solver in solvers])
+    prepare(table, PREPARE, 0, 0, dt, *gravity)
+    solve(table, ALL_STAGES, 0, 0, 0, dt)
+    statuses: list[int] = table[:, SCENE.status].tolist()
+    for k, solver in enumerate(solvers):
+        if statuses[k] == outcomes.NEEDS_ROOM:
+            statuses[k] = solver.islands.solve_alone(dt)
+        solver.require_finite(statuses[k])
+    for solver, status in zip(solvers, statuses, strict=True):
+        solver.finish(status, dt, gravity)
+
+
+def _passive_last(solvers: Iterable[JointSolver]) -> list[JointSolver]:
+    """Scenes without drives and limits of their own take part in the solves of the others."""
+    return sorted(solvers, key=lambda solver: solver.contacts.is_passive)

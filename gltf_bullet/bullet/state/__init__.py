@@ -1,1 +1,0 @@
-"""The state of a PyBullet world or of some of its bodies, as values."""
