@@ -20,8 +20,8 @@ numba_aot, in a library           0.015 s  no LLVM       0.06 us
 ================================  =======  ============  ==================
 
 The library needs neither Numba nor LLVM (200 MB) to be installed, its code is the same to the bit
-on all processors of a level, and no index is asked whether it counts from the end, which makes
-large kernels more than twice as fast.
+on all processors of a level, and indices never count from the end, which makes large kernels more
+than twice as fast.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ _COMPLETE = "complete"
 _IS_WORKER = "NUMBA_AOT_FOLDER"
 """Environment variable of processes that only compile: the folder that they fill."""
 _LONGEST_WAIT = 120.0
-"""[s] after which a compilation by somebody else is given up."""
+"""[s] after which waiting for the compilation by another process ends."""
 _CHECK = hashlib.sha256
 """Digest that stands before the object code in a file."""
 _announced: list[bool] = []
@@ -184,7 +184,7 @@ def _folder() -> PrivateFolder | None:
 
 
 def _opened(path: Path, *, is_stated: bool = False) -> PrivateFolder | None:
-    """A folder that nobody else can have written, and that we can write."""
+    """A folder that only this user can have written, and that can be written now."""
     try:
         folder = private_folder(path)
         with tempfile.TemporaryFile(dir=folder.path):

@@ -214,7 +214,7 @@ def add_contact_rows(
 ) -> None:
     """Three rows for each contact that presses, one for each that may; all sides are known.
 
-    ``share``: of the forces that are told, how much truly acted; see ``last_engine_step``.
+    ``share``: Factor of the reported forces; see ``last_engine_step``.
     ``whole`` [s]: the step that this one is part of.
     """
     islands = islands_at(index, 0)
@@ -246,7 +246,7 @@ def add_contact_rows(
             last = dt * share * values[contact + CONTACT.forces + k]
             target = softness * last - values[contact + CONTACT.drift + k]
             if k == 0:
-                # One that is inside already is let be: with the engine's own recovery of 0.08 a
+                # A penetration is not corrected: with the engine's own recovery of 0.08 a
                 # light lift under 25 boxes sagged 14 % too far, without by 0.17 % (measured).
                 target -= max(gap, 0.0) / dt
             low, high = 0.0 if k == 0 else -grip, math.inf if k == 0 else grip

@@ -128,7 +128,7 @@ class Islands:
     unconverged_label: int
     """Label of one of them."""
     targets_reduced: int
-    """1 if rows ask for less than when the islands were solved."""
+    """1 if targets were reduced since the islands were solved."""
     first: int
     """First float behind the tables."""
 
@@ -185,7 +185,7 @@ islands_at = record_reader(Islands)
 CONTACT_SOURCE = 1 << 40
 """Rows from this number on belong to contacts."""
 HELD_SOURCE = 1 << 41
-"""Rows from this number on belong to points that somebody else's constraint holds together."""
+"""Rows from this number on belong to points that a constraint of others holds together."""
 HELD = 1e6
 """Such a point stands among the contacts with -(HELD + largest force [N]) for its distance, and for
 its forces the gap [m] between the point on the first body and that on the second."""

@@ -61,7 +61,7 @@ def keep_momentum(
     """
     n, expected = articulation.dof_count, articulation.expected_velocity
     if articulation.base_dof_count == 0 or articulation.mispredicted:
-        return  # Nobody knows how it will move.
+        return  # The prediction is not reliable.
     fastest = 0.0
     for f in range(articulation.frame_count):
         joint, dof = (

@@ -563,8 +563,8 @@ def _store_row_forces(
         if source >= 0:
             floats[articulation.last_impulse + source] = x
         low, high = values[islands.row_low + r], values[islands.row_high + r]
-        # Of the next step only what lasts can be foretold: a one-sided limit that chatters made
-        # light bodies on long levers gain energy without end.
+        # Only persistent forces can be predicted for the next step: a one-sided limit that
+        # chatters made light bodies on long levers gain energy without end.
         lasts = low != 0.0 and high != 0.0
         is_soft = False
         if 0 <= source < articulation.row_count:

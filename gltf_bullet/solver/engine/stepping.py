@@ -398,7 +398,7 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
     """Go through some stages of a step of scenes of one world.
 
     Args:
-        scenes: Their arrays, a row each: see ``scene_table.row_of``; receives what became of
+        scenes: Their arrays, a row each: see ``scene_table.row_of``; receives the outcome of
             each, as is returned.
         stages: Which ones. STEP makes as many steps as STEPS in the first row says, as long as
             nothing happens; it receives how many were begun, what is returned is of the last one.
@@ -408,7 +408,7 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
         gz: Likewise.
 
     Returns:
-        What became of the last of them: see ``outcomes``.
+        The outcome of the last step: see ``outcomes``.
     """
     engine = engine_at(ints_at(scenes, 0, SCENE.engine), 0)
     client = engine_client(engine)

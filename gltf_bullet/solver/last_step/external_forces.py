@@ -2,7 +2,7 @@
 
 With an implicit law a force that the solve does not know of moves the rest pose of a drive
 (measured: 0.265 rad instead of 0.100 at 60 Hz for 50 N on a lever). What changed the momentum in
-the last step and is not accounted for was applied by somebody else, and is taken to act in the
+the last step and is not accounted for is an external force, and is assumed to act in the
 coming step too, as far as it lasts: an impact is over by then.
 """
 
@@ -16,7 +16,7 @@ from gltf_bullet.solver.step_division import last_engine_step
 from gltf_bullet.transforms import FloatArray, IntArray
 
 PUSH = 3.0
-"""Times what contacts did otherwise than foreseen, from which on the rest is somebody's push."""
+"""Least external force, in multiples of the contacts' deviation from their prediction."""
 
 NOTICED = 1e-3
 """[m/s, rad/s] That a push must have given to be one."""
@@ -107,7 +107,7 @@ def estimate_external_force(
     n, last_dt = articulation.dof_count, floats[articulation.last_dt]
     estimated, residuals = articulation.external_force, articulation.momentum_residual
     found, predicted = articulation.measured_contact_force, articulation.predicted_contact_force
-    # Constraints of the engine that close loops exert forces that nobody reports.
+    # Constraints of the engine that close loops exert forces that are not reported.
     if last_dt <= 0.0 or articulation.closure_count or scene.cut_count:
         return
     # Contacts are read of who has limits or drives: those of others would pass for pushes, which

@@ -16,12 +16,12 @@ SAME_IMPULSE = 1e-12
 """Relative difference of two impulses of a motor that count as the same."""
 
 RELEASE_STEPS = 4
-"""Steps after which a motor is taken for switched off, whose last impulse is still told, and of
-which the balance of momentum knows nothing ..."""
+"""Steps after which a motor counts as switched off, if its reported impulse stays the same and the
+balance of momentum shows no such force."""
 
 RELEASE_STEPS_IN_CONTACT = 16
-"""... where contacts act on its axis: they hide what a motor does that is at its largest force, for
-some steps (measured: a robot that presses its knees against their stops lost one)."""
+"""The same where contacts act on its axis: they hide a motor at its largest force for some steps
+(measured: a robot that presses its knees against their stops lost one)."""
 
 SMALL_SHARE = 0.2
 """Share of its impulse that a motor which was switched off may still seem to exert."""

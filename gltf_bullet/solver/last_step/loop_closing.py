@@ -33,7 +33,7 @@ WORTH_CLOSING = 2e-4
 """[m, rad] Least gap, present or within a step, that is closed."""
 
 LARGEST_MOVE = 0.2
-"""[m] of a gap that is closed at once: larger ones, which somebody else has made, take steps."""
+"""[m] Largest part of a gap that is closed at once: gaps that others have made may be larger."""
 
 CLOSING_STEPS = 10
 """Largest number of Newton's steps: a gap of 50 mm is one of 1 mm after the first, but that of a
