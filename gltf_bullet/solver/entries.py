@@ -12,7 +12,8 @@ from gltf_bullet.solver.step_kernel import prepare, solve
 __all__ = ["build_libraries", "follow_contacts", "load_entries", "prepare", "solve"]
 
 _MODULES = tuple(
-    f"gltf_bullet.solver.{name}" for name in ("step_kernel", "engine.stepping", "triggers.watching")
+    f"gltf_bullet.solver.{name}"
+    for name in ("step_kernel", "engine.stepping", "triggers.watching", "engine.gyroscopic")
 )
 """Modules that declare entries; the contacts' comes with the second."""
 

@@ -32,6 +32,7 @@ from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.bullet.state import apply_base_force, velocity_before_turn
 from gltf_bullet.errors import EngineError
 from gltf_bullet.model import MotionKind
+from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
 from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.transforms import (
@@ -318,6 +319,13 @@ class FreeBodies:
             for body_id, plan in zip(self.ids, self.plans, strict=True)
             if plan.kind is MotionKind.DYNAMIC and plan.gravity_factor != 1.0
         ]
+
+    def connect(self, find_row: Callable[[], IntTable | None]) -> None:
+        """Let kernels keep the angular momentum of bodies, if they can call the engine.
+
+        ``find_row``: finds the row of the world's engine: see ``NativeWorld.row``.
+        """
+        self._gyroscopic.find_row = find_row
 
     @property
     def kept_apart(self) -> Iterator[tuple[EngineLink, EngineLink]]:

@@ -16,7 +16,8 @@ import pybullet
 from gltf_bullet.bullet.exchange.joint_calls import Target
 from gltf_bullet.bullet.exchange.library import client_place, function_addresses
 from gltf_bullet.bullet.session import EngineSession, is_headless
-from gltf_bullet.numba_aot import IS_COMPILED, address_of, place_of, size_of
+from gltf_bullet.numba_aot import IS_COMPILED, IntTable, address_of, place_of, size_of
+from gltf_bullet.numba_aot.library import package_library
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine import stepping
 from gltf_bullet.solver.engine.calls import (
@@ -40,6 +41,7 @@ __all__ = [
     "NO_NATIVE",
     "JointTables",
     "NativeWorld",
+    "engine_row",
     "joint_tables",
     "ownership_numbers",
     "python_contacts",
@@ -67,6 +69,11 @@ class NativeWorld:
         self._contacts: FloatArray = np.zeros(32 * ROW_SIZE)
         if len(self.engine) and not self._answers():
             self.engine = _NONE
+
+    @property
+    def row(self) -> IntTable | None:
+        """A row for kernels that need nothing but the engine; ``None`` if they cannot call it."""
+        return self._row if len(self.engine) else None
 
     def _answers(self) -> bool:
         """Tell whether kernels read what Python reads: then the structures are known."""
@@ -115,6 +122,11 @@ def _engine_numbers(client_id: int) -> IntArray:
     for name, address in zip(FUNCTIONS, function_addresses(), strict=True):
         setattr(engine, name, address)
     return numbers
+
+
+def engine_row(session: EngineSession) -> IntTable | None:
+    """A row of the world's engine for kernels that are at hand; nothing is compiled for it."""
+    return session.shared(NativeWorld).row if package_library() is not None else None
 
 
 class JointTables(NamedTuple):

@@ -33,6 +33,7 @@ from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap, find_overlaps
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.contacts.slip_friction import SlipState
 from gltf_bullet.bullet.contacts.squeezed_bodies import LetGo, SqueezedBodies
+from gltf_bullet.bullet.exchange.native_calls import engine_row
 from gltf_bullet.bullet.gravity import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
 from gltf_bullet.bullet.joints.free_space import FreeSpace
@@ -199,6 +200,8 @@ class EngineWorld:
                 self.plan.memo,
                 kept,
             )
+        if self.free.are_tumbling:
+            self.free.connect(partial(engine_row, self.session))
         self.articulations = create_articulations(
             self.client_id,
             self.plan.articulations,
