@@ -212,7 +212,7 @@ def steady_spins(scenes: IntTable, values: FloatArray, dt: float) -> int:
     """Read free bodies and apply the torques that they need in the coming engine step.
 
     Args:
-        scenes: A row of the world, for its engine: see ``islands.row_of``.
+        scenes: A row of the world, for its engine: see ``scene_table.row_of``.
         values: HEADER numbers, then SPINNING.size of each body.
         dt: Length of the engine's step [s].
 
