@@ -1,14 +1,14 @@
 """Load glTF assets with rigid-body physics into PyBullet and keep file and simulation in step.
 
-The public names are those of ``__init__.pyi``. ``gltf-bullet explain architecture`` shows the rooms
-of the source, each importing only from those before it.
+``__init__.pyi`` lists the public names. ``gltf-bullet explain architecture`` shows the rooms of the
+source, each of which imports only from those before it.
 """
 
 import lazy_loader
 
-# The public names are listed in __init__.pyi, once for type checkers and for the program. Each is
-# imported at first use: reading and converting files works without PyBullet, and what a program
-# does not use costs it nothing.
+# ``__init__.pyi`` lists the public names, once for type checkers and for the program. Each is
+# imported on first use: reading and converting files works without PyBullet, and a program pays
+# only for what it uses.
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 

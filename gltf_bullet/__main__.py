@@ -1,4 +1,4 @@
-"""``python -m gltf_bullet``: the same as the command ``gltf-bullet``."""
+"""``python -m gltf_bullet``: the command ``gltf-bullet``."""
 
 from gltf_bullet.cli import main
 

@@ -1,4 +1,4 @@
-"""Python's garbage collector, out of the way of who makes many values that will stay."""
+"""A context without Python's garbage collector, for code that makes many lasting values."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ __all__ = ["no_collection"]
 
 
 def no_collection() -> AbstractContextManager[None]:
-    """Collect no garbage meanwhile.
+    """Collect no garbage in this context.
 
-    A robot's first load in a process was interrupted for 15 of its 30 ms, to look at everything
-    that had been imported (measured); a big file is nothing but new containers, and looking at them
+    A robot's first load in a process was interrupted for 15 of its 30 ms, to examine everything
+    that had been imported (measured); a big file consists of new containers, and examining them
     takes two to three times as long as to decode it.
     """
     return _NoCollection()
 
 
 class _NoCollection(AbstractContextManager[None]):
-    """No generator: the exception that ends one would set the collection off, before it returns."""
+    """No generator: the exception that ends one would start the collection before it returns."""
 
     __slots__ = ("_is_collecting",)
 

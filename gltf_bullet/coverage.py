@@ -1,8 +1,8 @@
-"""What becomes of a property of the files, declared beside the code that decides it.
+"""Coverage of the files' properties, declared beside the code that decides about each.
 
 The rows of all modules make the reference page ``coverage``, by ``tools/coverage_table.py``; a test
-fails where a property that some dialect reads has no row, or where a row names a test that is not
-there.
+fails if a property that some dialect reads has no row, or if a row names a test that does not
+exist.
 """
 
 from __future__ import annotations
@@ -25,51 +25,51 @@ __all__ = [
 
 
 class Treatment(enum.Enum):
-    """What becomes of a property."""
+    """Treatment of a property by this library."""
 
     EXACT = "exact"
     """As the specification says, within rounding or the stated number."""
     APPROXIMATED = "approximated"
-    """Otherwise than written, by a number that the issue or the row states."""
+    """Different from the specification, by a number that the issue or the row states."""
     IGNORED = "ignored"
     """Without effect."""
     REFUSED = "refused"
-    """The file is not loaded."""
+    """A reason to refuse the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverageRow:
-    """Properties that are treated alike in one case."""
+    """Properties with the same treatment in one case."""
 
     properties: tuple[str, ...]
-    """As the files spell them."""
+    """Names in the spelling of the files."""
     treatment: Treatment
     when: str
     """The case; ``""``: always, or in all cases that no other row names."""
     how: str
-    """How near, or by which means."""
+    """Accuracy or means of the treatment."""
     issue: IssueKind | None
-    """What is reported then."""
+    """Issue that is reported in this case."""
     shown_by: str
     """The test that shows it, as pytest names it: ``tests/...::test_...``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The rows that a module answers for."""
+    """The rows that a module declares."""
 
     section: str
-    """The heading on the page."""
+    """Heading on the page."""
     rows: tuple[CoverageRow, ...]
 
 
 def covers(section: str, *rows: CoverageRow) -> Coverage:
-    """Declare what a module answers for."""
+    """Declare the rows of a module."""
     return Coverage(section, rows)
 
 
 def exact(*properties: str, shown_by: str, when: str = "", how: str = "") -> CoverageRow:
-    """Treated as the specification says, which the named test shows."""
+    """A row for properties treated as the specification says, which the named test shows."""
     return CoverageRow(
         properties=properties,
         treatment=Treatment.EXACT,
@@ -83,7 +83,7 @@ def exact(*properties: str, shown_by: str, when: str = "", how: str = "") -> Cov
 def approximated(
     *properties: str, when: str, by: IssueKind | None = None, how: str = ""
 ) -> CoverageRow:
-    """Treated otherwise: by how much is in the issue ``by``, or in ``how``.
+    """A row for approximated properties; the issue ``by`` or ``how`` states the size of the error.
 
     Raises:
         ValueError: Neither is given.
@@ -101,7 +101,7 @@ def approximated(
 
 
 def ignored(*properties: str, when: str, by: IssueKind) -> CoverageRow:
-    """Without effect in this case, which the issue says."""
+    """A row for properties without effect in this case, which the issue reports."""
     return CoverageRow(
         properties=properties,
         treatment=Treatment.IGNORED,
@@ -113,7 +113,7 @@ def ignored(*properties: str, when: str, by: IssueKind) -> CoverageRow:
 
 
 def refused(*properties: str, when: str, by: IssueKind) -> CoverageRow:
-    """The file is not loaded in this case."""
+    """A row for properties because of which the file is not loaded in this case."""
     return CoverageRow(
         properties=properties,
         treatment=Treatment.REFUSED,

@@ -1,6 +1,6 @@
-"""Findings about content: what is wrong or approximated, where in the file, and how much.
+"""Findings about content: errors and approximations, with their place in the file and size.
 
-A reader never throws on content. It carries an immutable :class:`JsonPointer` down and reports to a
+A reader never raises on content. It carries an immutable :class:`JsonPointer` down and reports to a
 :class:`Diagnostics` sink, so that one pass finds everything. Codes are declared as
 :class:`IssueKind` constants in the room that raises them; ``tools/list_issues.py`` collects them.
 """
@@ -17,7 +17,7 @@ __all__ = ["ROOT", "Diagnostics", "Issue", "IssueKind", "JsonPointer", "Severity
 
 
 class Severity(enum.IntEnum):
-    """How bad a finding is; sorts with the worst first."""
+    """Severity of a finding; the worst sorts first."""
 
     ERROR = 0
     """The content is wrong; the scene is not usable as authored."""
@@ -61,9 +61,9 @@ class IssueKind:
     """Stable name, upper case with underscores."""
     severity: Severity
     message: str
-    """``str.format`` template: what is, what must be, what was done instead."""
+    """``str.format`` template: the error, the rule, and what was done instead."""
     loads: bool = False
-    """Of an error: whether the file is loaded all the same, without what the message names."""
+    """True for an error whose file is loaded all the same, without what the message names."""
 
     def __str__(self) -> str:
         return self.code
@@ -76,14 +76,14 @@ class IssueKind:
 class Issue:
     """One finding: a kind, a place in the JSON and the values that fill the message.
 
-    Prints as one line, alone and in a list; ``gltf-bullet explain CODE`` says more about its kind.
+    Prints as one line, alone and in a list; ``gltf-bullet explain CODE`` explains its kind.
     """
 
     kind: IssueKind
     pointer: JsonPointer
     values: dict[str, object] = field(default_factory=dict, hash=False)
     node: str = field(default="", compare=False)
-    """Name of the glTF node that :attr:`pointer` leads to, as far as it is known."""
+    """Name of the glTF node that :attr:`pointer` leads to; empty if it is unknown."""
 
     @property
     def code(self) -> str:
@@ -97,34 +97,34 @@ class Issue:
 
     @property
     def is_error(self) -> bool:
-        """Whether the asset is unusable as authored."""
+        """True if the asset is unusable as authored."""
         return self.kind.severity is Severity.ERROR
 
     @property
     def refuses(self) -> bool:
-        """Whether the asset is not loaded for it."""
+        """True if the asset is not loaded because of it."""
         return self.is_error and not self.kind.loads
 
     @property
     def meaning(self) -> str:
-        """What became of it, in a word or two."""
+        """Consequence of the finding, in one or two words."""
         if self.is_error:
             return "refused" if self.refuses else "left out"
         return "approximated" if self.severity is Severity.WARNING else "note"
 
     @property
     def where(self) -> str:
-        """The place: the node by its name, where it has one, and the pointer."""
+        """The location: the name of the node, if it has one, and the pointer."""
         pointer = printable(self.pointer) or "/"
         return f'node "{printable(self.node)}" ({pointer})' if self.node else pointer
 
     @property
     def message(self) -> str:
-        """The finding in one line, without its place and code; what it quotes cannot act on it."""
+        """The finding in one line, without location and code, and without control characters."""
         return printable(self.kind.message.format(**self.values))
 
     def located(self, path: str) -> str:
-        """The whole line: file, pointer, message, code."""
+        """The whole line: file, location, message, code."""
         place = f": {self.where}" if self.node else f"#{printable(self.pointer)}"
         if not self.pointer:
             place = ""
@@ -141,8 +141,8 @@ def with_names(issues: Iterable[Issue], names: Sequence[str]) -> tuple[Issue, ..
     """Issues with the names of the nodes that they point to.
 
     Args:
-        issues: Of one file.
-        names: Of its nodes, empty where they have none.
+        issues: Issues of one file.
+        names: Names of its nodes, empty for those without.
     """
     return tuple([_named(issue, names) for issue in issues])
 
@@ -168,7 +168,7 @@ class Diagnostics:
         self._issues.setdefault((kind.code, at, repr(values)), issue)
 
     def extend(self, issues: tuple[Issue, ...] | list[Issue]) -> None:
-        """Add findings that another sink collected."""
+        """Add findings that another sink has collected."""
         for issue in issues:
             self.report(issue.kind, issue.pointer, **issue.values)
 
@@ -179,19 +179,19 @@ class Diagnostics:
 
     @property
     def has_errors(self) -> bool:
-        """Whether any finding makes the asset unusable as authored."""
+        """True if any finding makes the asset unusable as authored."""
         return any(issue.is_error for issue in self._issues.values())
 
     @property
     def refuses(self) -> bool:
-        """Whether the asset is not loaded for any finding."""
+        """True if any finding keeps the asset from being loaded."""
         return any(issue.refuses for issue in self._issues.values())
 
     def take(self, kind: IssueKind | None = None) -> Issue:
         """Remove and return the first finding (of ``kind``); for tests.
 
         Raises:
-            LookupError: There is none; the message lists what there is.
+            LookupError: There is none; the message lists all findings.
         """
         for key, issue in self._issues.items():
             if kind is None or issue.kind is kind:

@@ -1,7 +1,7 @@
-"""What takes long to make, kept on this machine by content: hulls, baked meshes, files of them.
+"""Cache on disk for results that take long: hulls, baked meshes, and files of them, by content.
 
-A cache that cannot be read or written is no error, and an entry that is damaged is none. Nothing
-in it is code.
+A cache that cannot be read or written is no error, and a damaged entry counts as missing. No entry
+is code.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from gltf_bullet.private_folders import (
 __all__ = ["cache_folder", "is_kept", "read_entry", "write_entry", "write_file"]
 
 _MOST_BYTES = 512 << 20
-"""Of all entries of a folder; the oldest go first."""
+"""Most bytes of all entries of a folder; the oldest are removed first."""
 _LOOK_EVERY = 2 << 20
-"""[bytes] that are written between two times that the folder is measured, on average."""
+"""[bytes] Average amount of writing between two measurements of the folder's size."""
 _OFTEN = 60.0
-"""[s] As often as that a file is noted to be in use: it takes as long as to open one."""
+"""[s] Interval of noting that a file is in use: it takes as long as opening one."""
 _CHECK = 4
-"""Bytes of the checksum in front of an entry, against damage: five times as fast as a digest."""
+"""Bytes of the checksum before an entry, against damage: five times as fast as a digest."""
 
 
 def cache_folder(chosen: str | os.PathLike[str] | None) -> Path:
-    """Where such things are kept: ``chosen``, else what the environment says, else the user's.
+    """Folder of the cache: ``chosen``, else that of the environment, else the user's.
 
-    Where others could have put something into that, a folder of this process alone.
+    If others could have written to it, a folder of this process alone.
     """
     if chosen:
         return _folder(os.path.abspath(chosen))
@@ -60,7 +60,7 @@ def _folder(stated: str) -> Path:
 
 @lru_cache(64)
 def _usual_folder(_: str | None, _home: str | None) -> Path:
-    """The user's; it takes longer to work out than to read an entry (measured)."""
+    """The user's cache folder, memoized: finding it takes longer than reading an entry."""
     for folder in usual_folders():
         with suppress(OSError, UnsafeFolderError):
             return private_folder(folder / "assets").path
@@ -68,7 +68,7 @@ def _usual_folder(_: str | None, _home: str | None) -> Path:
 
 
 def read_entry(path: str | os.PathLike[str]) -> memoryview | None:
-    """What :func:`write_entry` was given, as one; ``None``: there is none, or it is damaged."""
+    """The content of an entry as one block; ``None`` if it is missing or damaged."""
     try:
         with open(path, "rb", buffering=0) as file:
             data = memoryview(file.read())
@@ -79,23 +79,23 @@ def read_entry(path: str | os.PathLike[str]) -> memoryview | None:
 
 
 def write_entry(path: Path, parts: Iterable[bytes | memoryview]) -> None:
-    """Keep an entry for :func:`read_entry`, if possible."""
+    """Write an entry for :func:`read_entry`, if possible."""
     parts = list(parts)
     write_file(path, [_checksum(parts), *parts])
 
 
 def is_kept(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is there to read; as one in use it is among the last to go."""
+    """Return True if a file is readable, and note its use, so that it is removed late."""
     if not os.access(path, os.R_OK):
         return False
-    with suppress(OSError):  # gone, or somebody else's
+    with suppress(OSError):  # removed, or owned by another user
         if time.time() - os.stat(path).st_mtime > _OFTEN:
             os.utime(path)
     return True
 
 
 def write_file(path: Path, parts: Iterable[bytes | memoryview]) -> bool:
-    """Keep a file that others read as well; whether it could be kept."""
+    """Write a file for all processes; returns True on success."""
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def write_file(path: Path, parts: Iterable[bytes | memoryview]) -> bool:
         with os.fdopen(handle, "wb") as file:
             size = sum(file.write(part) for part in parts)
         os.replace(temporary, path)
-        # By chance, the same for all workers: nobody need remember what was written before.
+        # By chance, the same for all workers: no state of earlier writes is needed.
         if int.from_bytes(os.urandom(4), "big") * _LOOK_EVERY < size << 32:
             _shrink(path.parent)
     except OSError:
@@ -123,7 +123,7 @@ def _checksum(parts: Iterable[bytes | memoryview]) -> bytes:
 
 
 def _shrink(folder: Path) -> None:
-    """Forget the oldest entries of a folder that has grown too large."""
+    """Remove the oldest entries of a folder that has grown too large."""
     entries = sorted((s.st_mtime, s.st_size, p) for p in folder.iterdir() for s in [p.stat()])
     left = sum(size for _, size, _ in entries)
     for _, size, path in entries:

@@ -43,14 +43,14 @@ __all__ = [
 
 
 class GltfBulletError(Exception):
-    """Base of everything that this library raises on purpose."""
+    """Base class of all exceptions of this library."""
 
     def __str__(self) -> str:
         return printable_lines(super().__str__())
 
 
 class AssetError(GltfBulletError):
-    """The asset cannot be used; nothing of it was put into a world.
+    """The asset cannot be used; no part of it was put into a world.
 
     Attributes:
         path: The file as the caller named it, or ``"<memory>"``.
@@ -92,10 +92,10 @@ class TranslationError(GltfBulletError):
 
 
 class UnknownNameError(KeyError):
-    """A name, index or pointer that leads to nothing; its message says what there is."""
+    """A name, index or pointer that does not exist; its message lists those that do."""
 
     def __str__(self) -> str:
-        # KeyError itself shows what it was given as Python would write it.
+        # KeyError itself shows its argument as Python would write it.
         return printable_lines(" ".join(map(str, self.args)))
 
 
@@ -104,10 +104,10 @@ class EngineError(GltfBulletError):
 
 
 class WorldChangedError(EngineError):
-    """The world that a scene lives in is gone, or bodies of the scene are; the message says why.
+    """The world of a scene is gone, or bodies of the scene are; the message tells why.
 
-    After ``disconnect``, ``resetSimulation``, a client id that was given out again, or somebody
-    else's ``removeBody``. ``Scene.remove`` stays harmless.
+    After ``disconnect``, ``resetSimulation``, a client id that was assigned again, or
+    ``removeBody`` by other code. ``Scene.remove`` stays harmless.
     """
 
 

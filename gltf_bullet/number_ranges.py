@@ -1,9 +1,9 @@
-"""What every number of a file, and of steps, may be: the one table of what the engine can carry.
+"""Ranges of all numbers of a file, and of steps, that the engine can carry, in one table.
 
 JSON holds numbers up to 1e308 and beyond; the engine squares lengths, multiplies them by masses and
-divides by what comes out. Each property below has the largest magnitude that is carried, and what
-becomes of a larger one: refused where that is a place or a size (another one would be another
-scene), limited and named where it is a strength (more of it would make no difference that the
+divides by the results. Each property below has the largest magnitude that is carried, and the
+treatment of a larger one: refused if it is a place or a size (another one would be another
+scene), limited and reported if it is a strength (more of it would make no difference that the
 engine can show). Names are the same in all dialects, so the table is by name.
 """
 
@@ -31,8 +31,8 @@ __all__ = [
 
 SINGLE_PRECISION_LARGEST: Final = 3.4028234663852886e38
 SINGLE_PRECISION_SMALLEST: Final = 1.1754943508222875e-38
-"""glTF's own arrays hold numbers of this size only, and their products stay below 1e308. What is
-smaller than the second counts as 0: its square is 0 anyway."""
+"""Range of glTF's own arrays, whose products stay below 1e308. Magnitudes below the second count as
+0: their square is 0 anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +41,29 @@ class NumberRange:
 
     largest: float
     beyond: Literal["refused", "limited", "unlimited"] = "refused"
-    """What becomes of more: an error, ``largest`` in its place, or infinity."""
+    """Treatment of a larger magnitude: an error, ``largest`` in its place, or infinity."""
     smallest: float = SINGLE_PRECISION_SMALLEST
-    """Of what is not 0. Less is raised to it where the property is ``limited``, else it is 0."""
+    """Smallest magnitude except 0. A smaller one is raised to it if ``beyond`` is ``limited``, else
+    0."""
 
 
 GENERAL: Final = NumberRange(SINGLE_PRECISION_LARGEST)
-"""Of every property without an entry of its own."""
+"""Range of every property without an entry of its own."""
 
 PLACE: Final = 1e9
-"""[m]: 2.5 times the way to the moon; doubles resolve 1e-7 m there. Scales may be as large: the
-shapes that result have limits of their own (``planning/shapes``)."""
+"""Largest coordinate [m]: 2.5 times the distance of the moon; doubles resolve 1e-7 m there. Scales
+may be as large: the shapes that result have limits of their own (``planning/shapes``)."""
 WORLD: Final = 3e10
-"""[m] of a node in the world, transforms of its parents and of the caller included. No power of
-ten, so that rounding in one placement and another does not decide about a file."""
+"""Largest coordinate [m] of a node in the world, with the transforms of its parents and of the
+caller. No power of ten, so that rounding does not make a file valid in one placement and not in
+another."""
 SIZE: Final = 1e8
-"""[m] of a shape, eight times the Earth: volumes are 1e24 and inertias 1e40 at most."""
+"""Largest size of a shape [m], eight times the Earth: volumes are up to 1e24, inertias to 1e40."""
 PLACED_SIZE: Final = 1.2 * SIZE
-"""[m] of a shape with the scale of its node; no power of ten either."""
+"""Largest size of a shape [m] with the scale of its node; no power of ten either."""
 
 LONGEST_STEP: Final = 10.0
-"""[s] of one step. What falls from rest is 500 m further after one."""
+"""Longest step [s]. An object that falls from rest is 500 m further after one."""
 
 _BY_NAME: Final[dict[str, NumberRange]] = {
     # Places and sizes [m].
@@ -82,10 +84,10 @@ _BY_NAME: Final[dict[str, NumberRange]] = {
     # In accessors.
     "POSITION": NumberRange(PLACE),
     "inverseBindMatrices": NumberRange(PLACE),
-    # Of animations [s].
+    # In animations [s].
     "input": NumberRange(1e9),
-    # Masses [kg] and inertias [kg m^2]: a grain of dust to a mountain. What joins bodies of both
-    # ends of it has a ratio of 1e21, still five digits away from losing the lighter one.
+    # Masses [kg] and inertias [kg m^2]: a grain of dust to a mountain. Joints between bodies of
+    # both extremes have a ratio of 1e21, still five digits away from losing the lighter one.
     "mass": NumberRange(1e12, "limited", 1e-9),
     "inertiaDiagonal": NumberRange(1e18, "limited", 1e-15),
     "inertiaTensor": NumberRange(1e18),
@@ -117,7 +119,7 @@ def range_of(name: str) -> NumberRange:
 
 
 def carried(name: str, value: float) -> float | None:
-    """``value`` as it is taken: itself, limited, or infinite; ``None`` where it is refused."""
+    """``value`` as it is used: itself, limited, or infinite; ``None`` if it is refused."""
     allowed = range_of(name)
     size = abs(value)
     if size > allowed.largest or not math.isfinite(value):
@@ -131,7 +133,7 @@ def carried(name: str, value: float) -> float | None:
 
 
 def unusable_settings(step: float, gravity: tuple[float, float, float]) -> str:
-    """Why nothing can be stepped with these [s], [m/s^2], of ``{client}``; empty where it can."""
+    """Reason why a step is impossible with these [s], [m/s^2], of ``{client}``; else empty."""
     if not 0.0 < step <= LONGEST_STEP:
         allowed = f"above 0 and at most {LONGEST_STEP:g} s (pybullet.setTimeStep)"
         return f"the time step of {{client}} is {step:g} s; must be {allowed}"
@@ -142,11 +144,11 @@ def unusable_settings(step: float, gravity: tuple[float, float, float]) -> str:
 
 
 def step_count(count: object) -> int:
-    """How many steps somebody asks for.
+    """A number of steps, checked.
 
     Raises:
-        TypeError: No whole number.
-        ValueError: Less than none.
+        TypeError: It is no whole number.
+        ValueError: It is negative.
     """
     try:
         found = operator.index(count)  # type: ignore[arg-type]
@@ -158,15 +160,15 @@ def step_count(count: object) -> int:
 
 
 def finite_vector(name: str, values: object) -> tuple[float, float, float]:
-    """Three numbers that somebody hands over.
+    """Three numbers, checked.
 
     Args:
-        name: What they are, for a message.
+        name: Their name, for a message.
         values: A sequence or an array.
 
     Raises:
-        TypeError: No sequence of numbers.
-        ValueError: Not three, or one that is not finite.
+        TypeError: It is no sequence of numbers.
+        ValueError: There are not three, or one is not finite.
     """
     try:
         found = tuple(map(float, values))  # type: ignore[call-overload]

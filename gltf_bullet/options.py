@@ -1,4 +1,4 @@
-"""The choices that a file cannot make for us, as one documented value."""
+"""Options of loading: choices that a file cannot make, as one documented value."""
 
 from __future__ import annotations
 
@@ -11,83 +11,87 @@ from typing import Literal, TypeAlias
 __all__ = ["LoadOptions", "Visuals", "require_options"]
 
 Visuals: TypeAlias = Literal["mesh", "auto", "collider", "none"]
-"""What a scene shows of its bodies."""
+"""Appearance of a scene's bodies."""
 
 
 _STAND_IN_POINTS = 256
-"""Of hulls that are no more than an approximation anyway."""
+"""Most vertices of hulls that only approximate another shape."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadOptions:
-    """How an asset is translated. The defaults follow the specifications."""
+    """Options of translating an asset. The defaults follow the specifications."""
 
     strict: bool = False
-    """Raise :class:`~gltf_bullet.errors.TranslationError` where the engine would approximate."""
+    """Raise :class:`~gltf_bullet.errors.TranslationError` if the engine would approximate."""
     density: float = 1000.0
-    """[kg/m^3] of bodies whose mass the file leaves to the engine."""
+    """Density [kg/m^3] of bodies whose mass the file leaves to the engine."""
     concave: Literal["auto", "decompose", "hull", "bvh"] = "auto"
-    """Moving concave meshes. ``auto``: triangles where every partner that the filters admit is
-    convex (Bullet collides those well), else convex parts. ``decompose``: always convex parts.
-    ``hull``: one convex hull. ``bvh``: always triangles, which fall through planes and meshes."""
+    """Treatment of moving concave meshes. ``auto``: triangles if every partner that the filters
+    admit is convex (Bullet collides those well), else convex parts. ``decompose``: always convex
+    parts. ``hull``: one convex hull. ``bvh``: always triangles, which fall through planes and
+    meshes."""
     max_hull_points: int = 1024
-    """Vertices of a convex hull at most; Bullet's cost per contact grows with them. Of convex parts
-    256 at most; of round shapes that, a dozen at least, and four times as many where they rest."""
+    """Most vertices of a convex hull; Bullet's cost per contact grows with them. Convex parts have
+    at most 256; round shapes as many, a dozen at least, and four times as many if they do not
+    move."""
     max_convex_parts: int = 32
-    """Convex parts of one decomposed mesh at most."""
+    """Most convex parts of one decomposed mesh."""
     decomposition_threshold: float = 0.05
     """Concavity that coacd tolerates, relative to the mesh's size (its own default)."""
     decomposition_seconds: float = 10.0
-    """[s] of computing for all concave meshes of one load together; where they end, coarser parts
-    or a hull stand in, and an issue says so. ``0``: none but those in the cache."""
+    """Computing time [s] for all concave meshes of one load together; when it ends, coarser parts
+    or a hull replace them, and an issue says so. ``0``: only those in the cache."""
     progress: Callable[[str, float], object] | None = field(default=None, compare=False, repr=False)
-    """Called during work that takes seconds, with what is done and the share of its time, 0..1."""
+    """Called during work that takes seconds, with its name and the share of its time, 0..1."""
     cache_folder: str | os.PathLike[str] | None = None
-    """Where hulls, convex parts and baked meshes are kept for other processes, half a gigabyte at
-    most; ``None``: what ``GLTF_BULLET_CACHE`` says, else the user's cache folder."""
+    """Folder in which hulls, convex parts and baked meshes are cached for other processes, half a
+    gigabyte at most; ``None``: the folder in ``GLTF_BULLET_CACHE``, else the user's cache
+    folder."""
     visuals: Visuals = "mesh"
-    """What cameras see: the file's meshes, the collision shapes, or nothing. ``auto``: meshes, and
-    the collision shapes of bodies that move and have none."""
+    """Visual shapes: the file's meshes, the collision shapes, or nothing. ``auto``: meshes, and the
+    collision shapes of moving bodies without any."""
     visual_vertices: int = 2_000_000
-    """Drawn vertices of all bodies together; beyond it meshes become coarser. PyBullet keeps a copy
-    per body, 170 bytes per vertex."""
+    """Limit of the drawn vertices of all bodies together; above it meshes become coarser. PyBullet
+    keeps a copy per body, 170 bytes per vertex."""
     visual_texels: int = 2**26
-    """Texels of all bodies together; beyond it textures become coarser. PyBullet keeps a copy per
-    body, 3 bytes per texel."""
+    """Limit of the texels of all bodies together; above it textures become coarser. PyBullet keeps
+    a copy per body, 3 bytes per texel."""
     visual_files: bool = False
-    """Hand meshes to PyBullet as files instead of from memory: two to five times slower, and what
-    PyBullet's EGL renderer needs. Set it in clients where you loaded that plugin: a mesh from
-    memory ends the process there."""
+    """Pass meshes to PyBullet as files instead of from memory: two to five times slower, and
+    required by PyBullet's EGL renderer. Set it in clients in which you have loaded that plugin: a
+    mesh from memory ends the process there."""
     link_names: bool = True
     """Jointed bodies keep the names of their nodes, their limits and efforts in ``getJointInfo``
-    and ``getBodyInfo``, at about the cost of ``loadURDF``. ``False``: they are called ``link1`` and
+    and ``getBodyInfo``, at about the cost of ``loadURDF``. ``False``: their names are ``link1`` and
     ``joint1``, and equal ones share their collision shapes: for hundreds of copies in one world."""
     batch_size: int = 64
-    """From this many equal bodies on they are created in one call, seven times faster. PyBullet
-    then answers ``getNumBodies`` and ``getBodyInfo`` for them only after ``syncBodyInfo()``."""
+    """Number of equal bodies from which on they are created in one call, seven times faster.
+    PyBullet then answers ``getNumBodies`` and ``getBodyInfo`` for them only after
+    ``syncBodyInfo()``."""
     play_animations: bool = True
-    """Whether the file's animations run from the first step on, looping."""
+    """Run the file's animations from the first step on, repeated."""
     behavior: bool = True
-    """Whether the file's behavior graph (KHR_interactivity) runs; its animations wait for it then.
-    ``False``: it is left alone, and animations play as in any other file."""
+    """Run the file's behavior graph (KHR_interactivity), which then starts the animations.
+    ``False``: the graph is ignored, and animations play as in any other file."""
     behavior_budget: int = 100_000
-    """Activations of nodes in one step, before a graph counts as endless and is stopped."""
+    """Most activations of nodes in one step; above it a graph counts as endless and is stopped."""
     world_gravity: Literal["file", "engine"] = "file"
-    """World gravity where the file states one (OMI). ``file``: it acts on this scene's bodies as a
-    force that makes up for the engine's setting, which stays yours: of several files in one world
-    each has its own, and other bodies have yours. ``engine``: your setting acts everywhere. Files
-    that state none always get the engine's."""
+    """World gravity if the file states one (OMI). ``file``: it acts on this scene's bodies as a
+    force that corrects the engine's setting, which stays yours: of several files in one world each
+    has its own, and other bodies have yours. ``engine``: your setting acts everywhere. Files that
+    state none always get the engine's."""
     substeps: int | Literal["auto"] = "auto"
-    """Engine steps in a step, solve of the joints included. ``auto``: as many as the step needs,
-    mostly one, at most 32: where joints or bodies go far in it, forces that were found before it
-    come too late. The most of all scenes in the world counts."""
+    """Engine steps per step, solve of the joints included. ``auto``: as many as the step needs,
+    mostly one, at most 32: if joints or bodies move far in it, forces found before it come too
+    late. The largest number of all scenes in the world counts."""
     slip_friction: bool = True
-    """Switch each body between static and dynamic friction by its slip where the two differ;
-    ``False``: the dynamic value always."""
+    """Switch each body between static and dynamic friction by its slip if the two differ;
+    ``False``: always the dynamic value."""
 
     @property
     def stand_in_points(self) -> int:
-        """Vertices of a hull that stands for a part of a concave mesh, or a moving round shape."""
+        """Most vertices of a hull that replaces a part of a concave mesh or a round shape."""
         return min(self.max_hull_points, _STAND_IN_POINTS)
 
     def __post_init__(self) -> None:
@@ -125,7 +129,7 @@ def require_options(options: LoadOptions | None) -> LoadOptions:
     """The options; the defaults for ``None``.
 
     Raises:
-        TypeError: They are none.
+        TypeError: The value is no ``LoadOptions``.
     """
     if options is None:
         return _DEFAULTS

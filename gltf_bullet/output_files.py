@@ -1,7 +1,7 @@
-"""Files that are written aside and renamed: whole or not at all, never through a symbolic link.
+"""Output files, written aside and renamed: whole or not at all, never through a symbolic link.
 
-A full disk, a killed process or an exception leaves what was there before. A link in the place of
-the file is replaced by it; what it points to stays untouched.
+A full disk, a killed process or an exception leaves the former file. A link in the place of the
+file is replaced by it; the target of the link stays untouched.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ __all__ = ["FileAside", "is_same_file", "require_another_file", "written_aside"]
 
 
 _PREFIX = ".gltf_bullet-"
-"""Of unfinished files."""
+"""Prefix of the names of unfinished files."""
 _SETTLED = 60.0
-"""[s] A file that is younger may be one whose writer has not locked it yet."""
+"""[s] Age below which a file's writer may not have locked it yet."""
 
 
 class FileAside:
     """A file under another name in the same folder, until it is complete."""
 
     def __init__(self, target: Path) -> None:
-        """Make the empty file, and the folders above it.
+        """Create the empty file, and the folders above it.
 
         Raises:
-            OSError: A folder cannot be made or written, or ``target`` is a folder.
+            OSError: A folder cannot be created or written, or ``target`` is a folder.
         """
         if target.is_dir() and not target.is_symlink():
             raise IsADirectoryError(21, os.strerror(21), str(target))
         self._target = target
-        # The same suffix: writers tell formats by it. The folder is the target's, so that renaming
+        # The same suffix: writers derive formats from it. The target's folder, so that renaming
         # is one act of the file system.
         prefix = f"{_PREFIX}{target.stem[:40]}-"
         with _errors_name(target):
@@ -52,23 +52,23 @@ class FileAside:
             )
         _lock(self._handle)
         self.path = Path(name)
-        """Where to write."""
+        """Path of the unfinished file."""
 
     def commit(self, *, durable: bool = True) -> None:
-        """Put the file in its place.
+        """Move the file to its place.
 
         Args:
             durable: Wait until it is on the disk.
 
         Raises:
-            OSError: It cannot be; the old one is as it was.
+            OSError: That is impossible; the former file is unchanged.
         """
         try:
             with _errors_name(self._target):
                 self.path.chmod(_mode_for(self._target))
                 if durable:
                     with self.path.open("rb+") as file:
-                        # Else a crash of the machine may leave the new name with nothing behind it.
+                        # Else a crash of the machine may leave the new name without content.
                         os.fsync(file.fileno())
                 os.replace(self.path, self._target)
         except BaseException:
@@ -77,7 +77,7 @@ class FileAside:
         self._close()
 
     def discard(self) -> None:
-        """Take the unfinished file away; harmless after :meth:`commit`."""
+        """Remove the unfinished file; harmless after :meth:`commit`."""
         self._close()
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
@@ -90,7 +90,7 @@ class FileAside:
 
 @contextmanager
 def _errors_name(target: Path) -> Iterator[None]:
-    """Errors about the unfinished file name the one that the user asked for."""
+    """Make errors about the unfinished file name the requested one."""
     try:
         yield
     except OSError as error:
@@ -100,18 +100,18 @@ def _errors_name(target: Path) -> Iterator[None]:
 
 
 def _lock(handle: int) -> bool:
-    """Mark a file as being written; the system forgets it with the process."""
+    """Mark a file as being written; the lock ends with the process."""
     if fcntl is None:
         return False
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # somebody else's, or a file system without locks
+    except OSError:  # locked by another process, or a file system without locks
         return False
     return True
 
 
 def _sweep(folder: Path, prefix: str) -> None:
-    """Take away what killed processes have left of the same file."""
+    """Remove unfinished files of killed processes for the same target."""
     with contextlib.suppress(OSError):
         for left in folder.glob(f"{glob.escape(prefix)}*"):
             if time.time() - left.stat().st_mtime < _SETTLED:
@@ -126,14 +126,14 @@ def _sweep(folder: Path, prefix: str) -> None:
 
 @contextmanager
 def written_aside(target: str | os.PathLike[str], *, durable: bool = True) -> Iterator[Path]:
-    """Where to write instead of ``target``, which gets it at the end, or nothing on an exception.
+    """Path to write to instead of ``target``, which is replaced at the end unless an error occurs.
 
     Args:
-        target: The file to be.
-        durable: Whether it shall outlive a crash of the machine (milliseconds).
+        target: The final file.
+        durable: True if it must survive a crash of the machine (takes milliseconds).
 
     Raises:
-        OSError: The file cannot be written; the old one is as it was.
+        OSError: The file cannot be written; the former one is unchanged.
     """
     aside = FileAside(Path(target))
     try:
@@ -151,7 +151,7 @@ def require_another_file(
     force: bool,
     by: str = "force=True",
 ) -> None:
-    """Raise where ``target`` is what was read, unless ``force``; ``by`` is how that is said.
+    """Raise if ``target`` is the file that was read, unless ``force``; ``by`` names that option.
 
     Raises:
         FileExistsError: It is: by the same name, another spelling of it, or a link.
@@ -162,7 +162,7 @@ def require_another_file(
 
 
 def is_same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Whether two paths lead to one existing file, by links or another spelling too."""
+    """Return True if two paths lead to one existing file, by links or another spelling too."""
     try:
         return os.path.samefile(one, other)
     except (OSError, ValueError):
@@ -170,7 +170,7 @@ def is_same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> 
 
 
 def _mode_for(target: Path) -> int:
-    """Permissions of the file that is replaced, or those that any new file gets here."""
+    """Permissions of the file that is replaced, or those of any new file here."""
     try:
         if not target.is_symlink():
             return target.stat().st_mode & 0o777

@@ -1,4 +1,4 @@
-"""What text of others may do where it is printed: be read, and nothing else.
+"""Text of files in printable form, which cannot control a terminal or imitate other lines.
 
 Names, keys and paths come from files. On a terminal an escape sequence in one of them would clear
 the screen or name the window, a line break would begin a line that looks like ours, and a mark of
@@ -12,11 +12,11 @@ import unicodedata
 __all__ = ["printable", "printable_lines"]
 
 _HARMLESS = {"\u200c", "\u200d"}
-"""Joiners: Persian, the scripts of India and many emoji are written with them."""
+"""Joiners, which Persian, the scripts of India and many emoji need."""
 
 
 def printable(text: object) -> str:
-    """``str(text)`` in one line; controls, marks of direction, half characters by their numbers."""
+    """``str(text)`` in one line; controls, direction marks and surrogates as escapes."""
     text = str(text)
     if text.isprintable():
         return text
@@ -24,12 +24,12 @@ def printable(text: object) -> str:
 
 
 def printable_lines(text: object) -> str:
-    """... where the line breaks are ours."""
+    """:func:`printable` for each line of a text whose line breaks are the library's."""
     return "\n".join(printable(line) for line in str(text).split("\n"))
 
 
 def _is_printed(character: str) -> bool:
-    # Spaces other than the usual one are printed, too; what separates lines is not.
+    # Unusual spaces are printed, too; line separators are not.
     return (
         character.isprintable() or character in _HARMLESS or unicodedata.category(character) == "Zs"
     )

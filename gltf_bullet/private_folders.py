@@ -1,11 +1,10 @@
-"""Folders into which nobody but us can have put anything: what is read there is our own.
+"""Folders that no other user can have written to, so that their content is trusted.
 
-What is kept on this machine is read by later processes, machine code too. So each level of its
-path, from the root of the file system on, must belong to us or to the system's administrator, and
-nobody else may write it; of folders like ``/tmp``, where everybody may make entries and none may
-touch those of others, the next level must. Levels are opened one within the other, so that none can
-be exchanged between the look and the use; links are followed where the system made them (``/var``
-on macOS), near the root and nowhere else.
+Later processes read the cache on this machine, machine code too. So each level of its path, from
+the root of the file system on, must belong to us or to the system's administrator, and nobody else
+may write it; below folders like ``/tmp``, in which everybody may make entries and nobody may touch
+those of others, the next level must. Levels are opened one within the other, so that none can be
+exchanged between the check and the use; links are followed where the system made them (``/var``
 
 Windows knows no such owners: there a path must be absolute, and its own levels no links.
 """
@@ -35,30 +34,30 @@ __all__ = [
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _LOOK = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
-"""Folders that may be passed and not be listed can be opened for this."""
+"""Flags that can open a folder which may be passed but not listed."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _HAS_OWNERS = hasattr(os, "geteuid") and {os.open, os.mkdir, os.stat} <= os.supports_dir_fd
 _MOST_LINKS = 20
 _DEEPEST_LINK = 2
 """Levels below the root in which systems have links: ``/var``, ``/home``, ``/home/user``."""
 _NOWHERE = Path(os.devnull) / "nothing"
-"""No file can be there, so that nothing is read or written."""
+"""A folder that can hold no file, so that nothing is read or written."""
 
 
 class UnsafeFolderError(Exception):
-    """Others could have put something into a folder; the message says why."""
+    """Others could have written to a folder; the message tells why."""
 
 
 class PrivateFolder:
-    """A folder that was looked at, and its files."""
+    """A folder that was checked, and its files."""
 
     def __init__(self, path: Path, descriptor: int | None) -> None:
-        """``descriptor``: of the open folder, where the system has such."""
+        """``descriptor``: descriptor of the open folder, if the system has such."""
         self.path = path
         self._descriptor = descriptor
 
     def read(self, name: str) -> bytes | None:
-        """A file of ours; ``None``: there is none, or another one may have written it."""
+        """The content of a file; ``None`` if there is none, or others may have written it."""
         try:
             with os.fdopen(self._opened(name, os.O_RDONLY), "rb") as file:
                 if _HAS_OWNERS:
@@ -70,7 +69,7 @@ class PrivateFolder:
             return None
 
     def write(self, name: str, data: bytes) -> bool:
-        """Write a file whole, or not at all; whether it could be."""
+        """Write a file whole, or not at all; returns True on success."""
         aside = f"{name}.{os.getpid()}"
         try:
             handle = self._opened(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -92,11 +91,11 @@ class PrivateFolder:
 
 
 def private_folder(path: str | os.PathLike[str]) -> PrivateFolder:
-    """A folder, made where it is missing, that is nobody's but ours.
+    """A folder that belongs to this user alone; it is created if it is missing.
 
     Raises:
-        UnsafeFolderError: It is not, or the path is relative.
-        OSError: It cannot be made or opened.
+        UnsafeFolderError: It belongs to others as well, or the path is relative.
+        OSError: It cannot be created or opened.
     """
     text = os.fspath(path)
     if not os.path.isabs(text):
@@ -113,7 +112,7 @@ def private_folder(path: str | os.PathLike[str]) -> PrivateFolder:
 
 
 def _descend(path: str) -> int:
-    """Open a folder level by level; its descriptor."""
+    """Open a folder level by level, and return its descriptor."""
     waiting = path.split(os.sep)[:0:-1]
     shown, links = os.sep, 0
     here = os.open(os.sep, _LOOK | _NO_LINK)
@@ -163,14 +162,14 @@ def _is_of_the_system(folder: int) -> bool:
 def _require_safe(status: os.stat_result, shown: str, *, is_last: bool) -> None:
     if status.st_uid not in (0, os.geteuid()):
         raise UnsafeFolderError(f"{shown} belongs to user {status.st_uid}")
-    # As /tmp is: entries of others cannot be renamed or removed.
+    # As for /tmp: entries of others cannot be renamed or removed.
     is_shared = status.st_uid == 0 and status.st_mode & stat.S_ISVTX and not is_last
     if status.st_mode & _OTHERS_WRITE and not is_shared:
         raise UnsafeFolderError(f"others can write {shown}")
 
 
 def usual_folders() -> list[Path]:
-    """Where a user's caches are, the best first: absolute, and perhaps none at all."""
+    """Cache folders of the user, the best first: absolute paths, possibly none."""
     found = []
     with suppress(Exception):  # platformdirs raises whatever a missing home leads to
         found.append(platformdirs.user_cache_path("gltf_bullet"))
@@ -186,7 +185,7 @@ def usual_folders() -> list[Path]:
 
 
 def fresh_folder() -> Path:
-    """A new folder of this process alone, gone with it; one that cannot be where none can be made.
+    """A new folder of this process alone, removed with it; an impossible path if none can be made.
 
     Others cannot know its name before.
     """
@@ -201,7 +200,7 @@ def _fresh_folder_of(process: int) -> Path:
         return _NOWHERE
 
     def forget() -> None:
-        if os.getpid() == process:  # else it is the child of the one that uses it
+        if os.getpid() == process:  # else it is a child process of the owner
             shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(forget)
@@ -213,7 +212,7 @@ def _fresh_folder_of(process: int) -> Path:
 
 
 def say_unsafe(error: UnsafeFolderError) -> None:
-    """Tell whoever stated such a folder, once."""
+    """Warn once about a folder that the user stated."""
     warnings.warn(
         f"nothing is kept where others could have put something: {error}",
         RuntimeWarning,

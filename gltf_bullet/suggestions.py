@@ -1,4 +1,4 @@
-"""Names that somebody may have meant: for messages about a name that is not known."""
+"""Suggestions of similar names, for messages about an unknown name."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Final
 __all__ = ["did_you_mean", "near_names"]
 
 SIMILAR: Final = 0.6
-"""Share of common characters from which two names are near: the default of difflib."""
+"""Share of common characters from which on two names are similar: the default of difflib."""
 
 
 def near_names(
     name: str, known: Iterable[str], count: int = 3, similar: float = SIMILAR
 ) -> tuple[str, ...]:
-    """The names of ``known`` that look most like ``name``, best first; at most ``count``.
+    """The names of ``known`` that are most similar to ``name``, best first; at most ``count``.
 
     Upper and lower case count as equal, and ``_``, ``-`` and blanks do not count: ``hull reduced``
-    is near ``HULL_REDUCED``. A name that contains the wanted one is near as well: ``hinge`` finds
+    is similar to ``HULL_REDUCED``. So is a name that contains the wanted one: ``hinge`` finds
     ``HingeOnDoor``. ``similar`` is the least share of common characters.
     """
     wanted = _folded(name)
@@ -38,7 +38,7 @@ def near_names(
 
 
 def did_you_mean(name: str, known: Iterable[str], similar: float = SIMILAR) -> str:
-    """The end of a message: ``"; did you mean 'Cube' or 'Cone'?"``, or ``""``: none is near."""
+    """End of a message: ``"; did you mean 'Cube' or 'Cone'?"``, or ``""`` without similar names."""
     near = near_names(name, known, similar=similar)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 

@@ -1,9 +1,10 @@
-"""Rigid poses, xyzw quaternions and the splitting of scale; numpy only.
+"""Rigid poses, xyzw quaternions, and splitting of matrices into rotation and scale; numpy only.
 
 Frames: ``target_from_source`` maps coordinates in *source* to coordinates in *target*, and a
 composition reads by adjacency: ``world_from_node = world_from_body @ body_from_node``.
 Functions on arrays take stacks: quaternions ``(..., 4)`` in xyzw order, vectors ``(..., 3)``,
-matrices ``(..., 3, 3)`` or ``(..., 4, 4)``, all float64.
+matrices ``(..., 3, 3)`` or ``(..., 4, 4)``, all float64. The file is long since single poses, for
+which arrays are slow, have formulas of their own.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ __all__ = [
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.intp]
-"""Indices and counts."""
+"""Array of indices or counts."""
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Vec3: TypeAlias = tuple[float, float, float]
 Quat: TypeAlias = tuple[float, float, float, float]
@@ -55,21 +56,21 @@ class Pose:
 
     rotation_xyzw: Quat
     translation: Vec3
-    """[m]"""
+    """Translation [m]."""
 
     @staticmethod
     def identity() -> Pose:
-        """The pose that changes nothing."""
+        """The identity."""
         return IDENTITY_POSE
 
     @staticmethod
     def from_translation(translation: Vec3) -> Pose:
-        """The pose that only moves."""
+        """A pure translation."""
         return Pose((0.0, 0.0, 0.0, 1.0), translation)
 
     @staticmethod
     def from_matrix(matrix: npt.ArrayLike) -> Pose:
-        """The pose of a rigid 4x4 matrix (a scale is not looked for)."""
+        """The pose of a rigid 4x4 matrix, which is not checked for scale."""
         array = np.asarray(matrix, dtype=np.float64)
         x, y, z = array[:3, 3].tolist()
         qx, qy, qz, qw = quats_from_matrices(array[:3, :3]).tolist()
@@ -89,7 +90,7 @@ class Pose:
         return Pose(rotation, (-tx, -ty, -tz))
 
     def moved(self, offset: Vec3) -> Pose:
-        """The same turn elsewhere; ``offset`` is in the target frame [m]."""
+        """The pose with its translation moved by ``offset`` in the target frame [m]."""
         (x, y, z), (dx, dy, dz) = self.translation, offset
         return Pose(self.rotation_xyzw, (x + dx, y + dy, z + dz))
 
@@ -104,7 +105,7 @@ class Pose:
         return _rotate(self.rotation_xyzw, vector)
 
     def matrix(self) -> FloatArray:
-        """The same as a (4, 4) matrix."""
+        """The pose as a (4, 4) matrix."""
         (x, y, z, w), (tx, ty, tz) = self.rotation_xyzw, self.translation
         xx, yy, zz = 2.0 * x * x, 2.0 * y * y, 2.0 * z * z
         xy, xz, yz = 2.0 * x * y, 2.0 * x * z, 2.0 * y * z
@@ -136,7 +137,7 @@ def _multiply(a: Quat, b: Quat) -> Quat:
 
 
 def turned(q: Quat, x: float, y: float, z: float) -> Quat:
-    """A rotation turned further about target axes [rad]; one at a time, without arrays."""
+    """A rotation followed by one about target axes [rad]; for a single one, without arrays."""
     angle = math.sqrt(x * x + y * y + z * z)
     share = math.sin(0.5 * angle) / angle if angle > 0.0 else 0.5
     return _multiply((share * x, share * y, share * z, math.cos(0.5 * angle)), q)
@@ -159,7 +160,7 @@ def rotation_to(source: Vec3, target: Vec3) -> Quat:
     """The shortest rotation (xyzw) that takes one unit vector to another."""
     (ax, ay, az), (bx, by, bz) = source, target
     w = 1.0 + ax * bx + ay * by + az * bz
-    if w < 1e-12:  # half a turn, about any axis across
+    if w < 1e-12:  # half a turn, about any perpendicular axis
         helper = (1.0, 0.0, 0.0) if abs(ax) < 0.9 else (0.0, 1.0, 0.0)
         hx, hy, hz = helper
         x, y, z = ay * hz - az * hy, az * hx - ax * hz, ax * hy - ay * hx
@@ -181,8 +182,8 @@ def quat_normalize(q: FloatArray) -> FloatArray:
 def _bilinear(entries: Sequence[Sequence[tuple[int, int, float]]]) -> FloatArray:
     """Sums of products of two quaternions' components, xyzw, as a matrix [16, count].
 
-    One product and one matrix multiplication cost a few calls of numpy instead of thirty, which is
-    what arrays of a few bodies spend their time with.
+    One product and one matrix multiplication cost a few calls of numpy instead of thirty, which
+    take most of the time for arrays of a few bodies.
     """
     table = np.zeros((4, 4, len(entries)))
     for column, terms in enumerate(entries):
@@ -207,7 +208,7 @@ _IDENTITY: Final = np.eye(3).ravel()
 _NEXT: Final = np.array([1, 2, 0])
 _AFTER: Final = np.array([2, 0, 1])
 _MANY = 600
-"""Numbers from which on the work counts, and not the calls."""
+"""Number of values from which on the work outweighs the calls."""
 
 
 def quat_conjugate(q: FloatArray) -> FloatArray:
@@ -232,7 +233,7 @@ def quat_rotate(q: FloatArray, v: FloatArray) -> FloatArray:
 
 
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:
-    """As ``np.cross``, which for a few vectors takes four times as long (measured: 13 us)."""
+    """``np.cross`` for few vectors, where numpy takes four times as long (measured: 13 us)."""
     if a.size > _MANY:
         return np.asarray(np.cross(a, b), np.float64)
     result: FloatArray = a.take(_NEXT, -1) * b.take(_AFTER, -1)
@@ -314,9 +315,9 @@ def decompose_trs(
     rotation is the one of the orthonormalised columns, the scale their lengths.
 
     Args:
-        matrices: What is split.
-        authored_scales: Shape ``(..., 3)``; theirs are the signs of the scales found, as far as
-            they are mirrored alike: two negative ones say the same as half a turn.
+        matrices: Matrices to split.
+        authored_scales: Shape ``(..., 3)``; their signs are used for the scales, if both mirror
+            alike: two negative scales are equivalent to half a turn.
     """
     translation = matrices[..., :3, 3].copy()
     if authored_scales is None:
@@ -359,7 +360,7 @@ def split_linear(linear: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray
 
 
 def _quat_of(rows: Sequence[Sequence[float]]) -> Quat:
-    """As :func:`quats_from_matrices`, of one: a tenth of the time of a stack of one."""
+    """:func:`quats_from_matrices` for one matrix: a tenth of the time of a stack of one."""
     (a, b, c), (d, e, f), (g, h, i) = rows
     squares = (1.0 + a - e - i, 1.0 - a + e - i, 1.0 - a - e + i, 1.0 + a + e + i)
     largest = squares.index(max(squares))
@@ -378,7 +379,7 @@ def _quat_of(rows: Sequence[Sequence[float]]) -> Quat:
 def _split_frame(
     rows: Sequence[Sequence[float]],
 ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-    """As :func:`split_linear`, of one matrix whose columns are at right angles; else ``None``."""
+    """:func:`split_linear` for one matrix with orthogonal columns, else ``None``."""
     columns = list(zip(*rows, strict=True))
     scale = [math.sqrt(x * x + y * y + z * z) for x, y, z in columns]
     if not min(scale) > 0.0:

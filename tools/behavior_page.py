@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from gltf_bullet.behavior.telling import operation_rows
+from gltf_bullet.behavior.graph_text import operation_rows
 from tools.list_issues import REFERENCE
 
 __all__ = ["behavior_page", "introduction_of"]

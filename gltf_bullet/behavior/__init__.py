@@ -1,1 +1,1 @@
-"""Graphs of KHR_interactivity: read, checked, prepared once and run; free of any engine."""
+"""Graphs of KHR_interactivity: read, checked, prepared once and run, without any engine."""

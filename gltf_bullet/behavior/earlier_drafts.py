@@ -1,7 +1,7 @@
-"""Spellings of earlier drafts of KHR_interactivity, rewritten as the text has them now.
+"""Spellings of earlier drafts of KHR_interactivity, rewritten as in the ratified text.
 
 Exporters wrote graphs for two years before the text was ratified, and Khronos' own tests still are
-such graphs. Nothing is lost by reading them, so each spelling is told once per graph and read on.
+such graphs. Reading them loses nothing, so each spelling is reported once per graph and accepted.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Rewriting:
         return ""
 
     def value(self, owner: Mapping[str, Any]) -> dict[str, Any]:
-        """Numbers that JSON cannot write were written as text."""
+        """Convert numbers that JSON cannot hold from text."""
         made = dict(owner)
         value = made.get("value")
         if (
@@ -143,14 +143,14 @@ class _Rewriting:
         return made
 
     def socket(self, made: dict[str, Any], old: str, new: str) -> None:
-        """An input that has another name now."""
+        """Rename an input of a node."""
         values = made.get("values")
         if isinstance(values, dict) and old in values and new not in values:
             made["values"] = {new if key == old else key: item for key, item in values.items()}
             self.seen[f"the input {old}", new] += 1
 
     def one_variable(self, made: dict[str, Any], configuration: Mapping[str, Any]) -> None:
-        """``variable/set`` of one variable had the input ``value``."""
+        """Rename the input ``value`` of a ``variable/set`` of one variable."""
         chosen = configuration.get("variable")
         number = chosen.get("value") if isinstance(chosen, dict) else None
         values = made.get("values")
@@ -167,7 +167,7 @@ class _Rewriting:
         self.seen["variable/set with variable and value", "variables and the variable's index"] += 1
 
     def message(self, made: dict[str, Any], configuration: Mapping[str, Any]) -> None:
-        """Brackets without an input of their name were text."""
+        """Escape brackets that have no input of their name, which were literal text."""
         chosen = configuration.get("message")
         texts = chosen.get("value") if isinstance(chosen, dict) else None
         if not (isinstance(texts, list) and len(texts) == 1 and isinstance(texts[0], str)):
@@ -182,7 +182,7 @@ class _Rewriting:
             self.seen["a parameter of a message without an input", "text"] += 1
 
     def pointer(self, made: dict[str, Any], configuration: Mapping[str, Any]) -> None:
-        """Parameters in curly brackets were integers; lists of numbers were read as their size."""
+        """Correct brackets around integer parameters, and pointers to lists meant as lengths."""
         chosen = configuration.get("pointer")
         texts = chosen.get("value") if isinstance(chosen, dict) else None
         if not (isinstance(texts, list) and len(texts) == 1 and isinstance(texts[0], str)):
@@ -209,7 +209,7 @@ class _Rewriting:
         return self.output_kind(item.get("node"), item.get("socket", "value")) == "int"
 
     def output_kind(self, node: object, socket: object) -> str:
-        """The type of another node's output, of the operations that commonly give an index."""
+        """The type of another node's output, for the operations that commonly give an index."""
         nodes = self.graph.get("nodes")
         if not (isinstance(nodes, list) and isinstance(node, int) and 0 <= node < len(nodes)):
             return ""
@@ -242,18 +242,18 @@ class _Rewriting:
 def with_present_spellings(
     graph: Mapping[str, Any], generator: str, at: JsonPointer, diagnostics: Diagnostics
 ) -> dict[str, Any]:
-    """The graph as the text has it now; what was otherwise is reported, once per kind.
+    """The graph in the spellings of the ratified text; each earlier one is reported once.
 
     Args:
-        graph: As it is in the file.
-        generator: Who wrote the file.
-        at: Its place.
-        diagnostics: Receives what was otherwise.
+        graph: The graph as in the file.
+        generator: Name of the exporter of the file.
+        at: Location of the graph.
+        diagnostics: Receives the earlier spellings.
     """
     rewriting = _Rewriting(graph)
     made = rewriting.whole()
     if rewriting.seen and generator.startswith("UnityGltf"):
-        # A translation is in its last column, at the end of each row; the text has columns.
+        # Translations are in the last column, at the end of each row; the text has columns.
         rewriting = _Rewriting(graph, by_rows=True)
         made = rewriting.whole()
     for (got, meaning), count in rewriting.seen.items():

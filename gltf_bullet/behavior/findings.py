@@ -1,4 +1,4 @@
-"""Issue kinds say what is wrong with a graph; one with an error of its own is not run."""
+"""Issue kinds of behavior graphs; a graph with an error of its own is not run."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ MOST: Final = {
     "sockets": 1024,
     "graphs": 256,
 }
-"""The limits of this implementation ("Static Limits")."""
+"""Limits of this implementation ("Static Limits")."""
 
 
 def show(value: object) -> str:
-    """A value of the JSON for a message."""
+    """A value of the JSON, for a message."""
     text = "missing" if value is None else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

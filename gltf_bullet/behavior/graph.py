@@ -1,4 +1,4 @@
-"""A graph as values: checked, with every socket resolved; nothing of it is read again."""
+"""A checked graph as values, with every socket resolved: the JSON is not needed any more."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ _PLACE = re.compile("/nodes/([0-9]{1,9})/(?:translation|rotation|scale)")
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """One node."""
+    """One node of the graph."""
 
     index: int
     operation: Operation | None
-    """``None``: a no-op, of an operation that is not supported."""
+    """``None`` for a node without effect, whose operation is not supported."""
     variant: Variant | None
-    """The overload, of a value operation."""
+    """The overload of a value operation; ``None`` for others."""
     name: str
-    """The operation's name, supported or not."""
+    """Name of the operation, supported or not."""
     inputs: Mapping[str, Source] = field(default_factory=dict)
     outputs: Mapping[str, str] = field(default_factory=dict)
-    """Type by socket id."""
+    """Types by socket id."""
     flows: Mapping[str, tuple[int, str]] = field(default_factory=dict)
-    """Connected output flows: node and socket."""
+    """Connected output flows: node and socket by flow id."""
     flows_in: tuple[str, ...] = ()
     configuration: Mapping[str, Any] = field(default_factory=dict)
-    """Checked, defaults filled in."""
+    """Checked configuration, defaults filled in."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,18 +63,18 @@ class Graph:
     """A behavior graph that can be run."""
 
     pointer: JsonPointer
-    """Where it is in the file."""
+    """Location of the graph in the file."""
     types: tuple[str, ...]
     variables: tuple[Variable, ...]
     events: tuple[CustomEvent, ...]
     nodes: tuple[GraphNode, ...]
     value_order: tuple[int, ...]
-    """All nodes, each after those whose values it takes."""
+    """All nodes, each after the nodes whose values it takes."""
     flow_order: tuple[int, ...]
-    """All nodes, each after those that its flows lead to."""
+    """All nodes, each after the nodes that its flows lead to."""
 
     def moved_nodes(self) -> frozenset[int]:
-        """The glTF nodes that it moves by name: others are computed while it runs."""
+        """The glTF nodes that it moves by a fixed pointer; others are known only at run time."""
         found: set[int] = set()
         for node in self.nodes:
             if node.name not in ("pointer/set", "pointer/interpolate"):

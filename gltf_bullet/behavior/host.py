@@ -1,4 +1,4 @@
-"""A graph asks little of the world that it acts in: it runs without an engine, too."""
+"""The interface of a graph to its world, which may be a file alone, without an engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gltf_bullet.behavior.values import Value
 __all__ = ["Host", "Property", "RayHit", "is_open"]
 
 _OPEN = {"selectable": "KHR_node_selectability", "hoverable": "KHR_node_hoverability"}
-"""The extensions that say so."""
+"""Extensions of the properties ``selectable`` and ``hoverable``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +19,15 @@ class Property:
     """A property of the object model that a pointer names."""
 
     kind: str
-    """Its type signature."""
+    """Type signature of the property."""
     get: Callable[[], Value]
-    """The value now; ``None`` where there is none now (of a reference: null)."""
+    """Returns the current value; ``None`` if there is none (for a reference: null)."""
     set: Callable[[Value], None] | None = None
-    """``None``: it is read-only."""
+    """Sets the value; ``None`` if the property is read-only."""
     glide: Callable[[Value], None] | None = None
-    """Sets it where it is on its way, if that is something else."""
+    """Sets the value during an interpolation, if that differs from ``set``."""
     is_rotation: bool = False
-    """The value is a quaternion: it is interpolated along the arc."""
+    """True if the value is a quaternion, which is interpolated along the arc."""
 
 
 class RayHit(NamedTuple):
@@ -42,29 +42,29 @@ class Host(Protocol):
     """The world of one graph. All lengths are in the asset's space: metres, +Y up."""
 
     def find(self, pointer: str) -> Property | None:
-        """The property at a pointer, ``None`` where the object model has none there."""
+        """The property at a pointer; ``None`` if the object model has none there."""
 
     def animation_span(self, animation: int) -> tuple[float, float] | None:
-        """First and last key [s] of an animation; ``None`` of one that is invalid."""
+        """First and last key [s] of an animation; ``None`` if it is invalid."""
 
     def animate(self, animation: int, time: float) -> None:
         """Apply the state of an animation at a time [s] in it."""
 
     def end_animation(self, animation: int) -> None:
-        """It has stopped; what it animates keeps its values."""
+        """Note the stop of an animation, whose properties keep their values."""
 
     def parent_of(self, node: int) -> int:
-        """The node above; -1 of a root."""
+        """The parent of a node; -1 for a root."""
 
     def apply_impulse(
         self, node: int, linear: tuple[float, ...], angular: tuple[float, ...]
     ) -> None:
-        """Change the velocity of the body that carries a node [N s], [N m s]."""
+        """Change the velocity of a node's body by impulses [N s], [N m s]."""
 
     def apply_point_impulse(
         self, node: int, impulse: tuple[float, ...], position: tuple[float, ...]
     ) -> None:
-        """The same by an impulse [N s] at a point [m]."""
+        """Change the velocity of a node's body by an impulse [N s] at a point [m]."""
 
     def ray_cast(
         self, start: tuple[float, ...], end: tuple[float, ...], collision_filter: int
@@ -73,7 +73,7 @@ class Host(Protocol):
 
 
 def is_open(host: Host, node: int, what: str) -> bool:
-    """Say whether a node and all above it are ``selectable`` or ``hoverable``."""
+    """Return True if a node and all its ancestors are ``selectable`` or ``hoverable``."""
     while node >= 0:
         found = host.find(f"/nodes/{node}/extensions/{_OPEN[what]}/{what}")
         if found is not None and found.get() is False:

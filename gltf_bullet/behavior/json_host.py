@@ -1,6 +1,6 @@
-"""A world that is no more than the file: the object model, without bodies and without time.
+"""A host that is the file alone: the object model, without bodies and without time.
 
-For tests, and for tools that want to know what a graph does before anybody simulates it.
+For tests, and for tools that examine a graph without simulation.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ __all__ = ["JsonHost"]
 
 
 class JsonHost:
-    """Keeps what a graph sets; nothing moves by itself."""
+    """Stores the values that a graph sets; nothing moves by itself."""
 
     def __init__(self, file: Mapping[str, Any], spans: Sequence[tuple[float, float] | None] = ()):
-        """Know the root of the JSON, and the first and last key of each animation."""
+        """Take the root of the JSON, and the first and last key of each animation."""
         self.model = ObjectModel(file, supported=("KHR_interactivity",))
         self.spans = spans
         self.values: dict[str, Value] = {}
-        """What was set, by pointer."""
+        """Values that were set, by pointer."""
         self.played: dict[int, float] = {}
-        """Where each animation is [s]."""
+        """Current time of each animation [s]."""
 
     def find(self, pointer: str) -> Property | None:
         """See ``Host``."""

@@ -1,7 +1,7 @@
-"""The glTF Asset Object Model over the JSON: which pointers there are, their types and values.
+"""The glTF Asset Object Model over the JSON: its pointers, their types and values.
 
-Of "Core Pointers" and "Extension Pointers", of visibility, selectability and hoverability, and the
-asset's and camera's of KHR_interactivity. What moves or is simulated is in the hands of a host.
+It has the properties of "Core Pointers" and "Extension Pointers", of visibility, selectability and
+hoverability, and KHR_interactivity's of the asset and the camera. Hosts own all that moves.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["ModelProperty", "ObjectModel"]
 
 @dataclass(frozen=True, slots=True)
 class ModelProperty:
-    """A property as the file has it."""
+    """A property with its value in the file."""
 
     kind: str
     value: Value
@@ -109,17 +109,17 @@ _EYE: Final[dict[str, tuple[str, Value]]] = {
         for name in names
     },
 }  # fmt: skip
-"""No camera is active: nobody looks, or the world is seen from outside."""
+"""Properties of the active camera, NaN since none is active: no viewer, or a view from outside."""
 
 
 class ObjectModel:
-    """The properties that pointers into one file name."""
+    """The properties of one file, by pointer."""
 
     def __init__(self, file: Mapping[str, Any], supported: Sequence[str] = ()) -> None:
-        """Know the root of the JSON, and the extensions that are ``enabled``."""
+        """Take the root of the JSON, and the names of the extensions that are ``enabled``."""
         self.file, self._supported = file, supported
         self.parents: dict[int, int] = {}
-        """The node above each that is not a root."""
+        """Parent of each node that is not a root."""
         for index, node in enumerate(self._list(file, "nodes")):
             for child in self._list(node, "children"):
                 if isinstance(child, int) and not isinstance(child, bool):
@@ -129,7 +129,7 @@ class ObjectModel:
         }
 
     def _is_above(self, parent: int, child: int) -> bool:
-        """Whether going up ends: what hangs in a circle has no parent."""
+        """Return True if ``parent`` is no descendant of ``child``: cycles have no parents."""
         seen, node = {child}, parent
         while node in self.parents:
             if node in seen:
@@ -148,13 +148,13 @@ class ObjectModel:
         return _at(items, index)
 
     def extension(self, owner: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-        """An extension object."""
+        """An extension object of ``owner``; ``None`` if it has none."""
         extensions = owner.get("extensions")
         found = extensions.get(name) if isinstance(extensions, Mapping) else None
         return found if isinstance(found, Mapping) else None
 
     def find(self, pointer: str) -> ModelProperty | None:
-        """What is at a pointer; ``None`` where the object model has nothing there."""
+        """The property at a pointer; ``None`` if the object model has none there."""
         tokens = pointer.split("/")[1:]
         if not tokens:
             return None
@@ -186,7 +186,7 @@ class ObjectModel:
                 size = len(self._list(self.extension(self.file, tokens[1]), "lights"))
         return None if size is None else ModelProperty("int", size)
 
-    # Methods by collection are found by name.
+    # ``find`` looks up methods by the name of the collection.
 
     def _of_cameras(self, item: Mapping[str, Any], tokens: Sequence[str]) -> ModelProperty | None:
         kind, name = (*tokens[2:], "", "")[:2]
@@ -308,7 +308,7 @@ class ObjectModel:
             parts = str(version).split(".")
             is_known = len(parts) == 2 and all(p.isascii() and p.isdigit() for p in parts)
             major, minor = map(int, parts) if is_known else (2, 0)
-            # This reader knows 2.0.
+            # This reader implements 2.0.
             return ModelProperty(
                 "int", (min(major, 2) if path[6:7] == "m" and "major" in path else min(minor, 0))
             )
@@ -322,7 +322,7 @@ class ObjectModel:
         return None
 
     def weights(self, node: Mapping[str, Any]) -> tuple[float, ...]:
-        """Morph weights of a node's mesh at the start, one for each target."""
+        """Initial morph weights of a node's mesh, one for each target."""
         mesh = _at(self._list(self.file, "meshes"), str(node.get("mesh")))
         if mesh is None:
             return ()
@@ -333,7 +333,7 @@ class ObjectModel:
         return tuple((numbers + [0.0] * count)[:count])
 
     def local_matrix(self, parts: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
-        """parent_from_node of translation, rotation and scale."""
+        """parent_from_node from translation, rotation and scale."""
         return composed(*parts)
 
     def product(self, a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, ...]:
@@ -369,7 +369,7 @@ def _walk(owner: Any, tokens: Sequence[str]) -> Mapping[str, Any] | None:
 def _of_table(
     owner: Mapping[str, Any], tokens: Sequence[str], kind: str, default: Value
 ) -> ModelProperty | None:
-    """A property of an object; within a texture or a spot only where the file has that."""
+    """A property of an object; within a texture or a spot only if the file has that."""
     inner = _walk(owner, tokens[:-1])
     if inner is None and tokens[0] != "pbrMetallicRoughness":
         return None

@@ -14,15 +14,15 @@ _RUNS = re.compile(r"(\[+|\]+|\{+|\}+)")
 
 @dataclass(frozen=True, slots=True)
 class PointerTemplate:
-    """A pointer with holes."""
+    """A JSON pointer with parameters."""
 
     literals: tuple[str, ...]
-    """The text around the parameters: one more than there are parameters."""
+    """Text around the parameters: one item more than there are parameters."""
     parameters: tuple[tuple[str, str], ...]
-    """Socket id and type, ``int`` or ``ref``, in the order of the text."""
+    """Socket id and type, ``int`` or ``ref``, of each parameter, in the order of the text."""
 
     def fill(self, values: tuple[Value, ...]) -> str | None:
-        """The pointer; ``None`` where a value is negative, null, or refers into another list."""
+        """The pointer; ``None`` if a value is negative, null, or refers into another list."""
         text = self.literals[0]
         for value, literal in zip(values, self.literals[1:], strict=True):
             if isinstance(value, Reference):
@@ -40,7 +40,7 @@ class PointerTemplate:
 
     @property
     def text(self) -> str:
-        """As a person reads it."""
+        """The template in readable form, with the names of its parameters."""
         names = [name for name, _ in self.parameters]
         holes = [f"{{{name}}}" for name in names]
         return "".join(
@@ -49,7 +49,7 @@ class PointerTemplate:
 
 
 def parse_template(text: str) -> PointerTemplate | None:
-    """A template of its text; ``None`` where the syntax is wrong."""
+    """The template of a text; ``None`` if the syntax is wrong."""
     if not is_pointer(text):
         return None
     literals: list[str] = []

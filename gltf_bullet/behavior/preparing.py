@@ -1,8 +1,8 @@
-"""From a graph to closures: what a tick calls, made once.
+"""Preparation of a graph: the closures that ticks call, made once.
 
-A value is asked for by a closure without arguments. One that several nodes ask for is remembered
-for as long as nothing is activated, so that no graph costs more than it has nodes; chains are cut
-into pieces that are asked for in order, so that none is too deep for Python.
+A value is computed by a closure without arguments. A value with several users is memoized until
+the next activation, so that no graph costs more than it has nodes; long chains are divided into
+pieces that are computed in order, so that none is too deep for Python.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from gltf_bullet.behavior.values import DEFAULTS
 __all__ = ["NodeMaking", "Preparation"]
 
 _DEEPEST = 50
-"""Closures within closures, before a chain is cut."""
+"""Depth of nested closures from which on a chain is divided."""
 _LARGEST = 32
-"""Nodes computed by one call, before they are remembered and counted as work."""
+"""Number of nodes per call from which on their value is memoized, and counted as work."""
 
 Getter = Callable[[], Any]
 
 
 class NodeMaking:
-    """What the declaration of an operation makes its closures of, for one node."""
+    """Services for the function of an operation that prepares the closures of one node."""
 
     def __init__(self, preparation: Preparation, node: GraphNode) -> None:
         self._preparation = preparation
@@ -33,7 +33,7 @@ class NodeMaking:
         self.behavior = preparation.behavior
         self.configuration = node.configuration
         self.push = preparation.behavior.push
-        """Activate this next; what was pushed last runs first."""
+        """Activate this flow next; the last one pushed runs first."""
         self.state = preparation.states[node.index]
         self._shared: dict[str, Any] = {}
 
@@ -50,21 +50,21 @@ class NodeMaking:
         return self._preparation.getter(source, is_flow=self.node.flows_in != ())
 
     def flow(self, name: str) -> Callable[[], None] | None:
-        """What an output flow activates; ``None`` where it is unconnected."""
+        """The closure that an output flow activates; ``None`` if it is unconnected."""
         if name not in self.node.flows:
             return None
         return self._preparation.entries.get(self.node.flows[name])
 
-    def remember_done(self) -> None:
-        """The ``done`` flow of the node is activated by the behavior, by the node's index."""
+    def register_done(self) -> None:
+        """Let the behavior activate the ``done`` flow by the index of the node."""
         self.behavior.done[self.node.index] = self.flow("done")
 
-    def remembered(self, compute: Getter) -> Getter:
-        """The same value until something is activated."""
-        return self._preparation.remembered(compute, 1)
+    def memoized(self, compute: Getter) -> Getter:
+        """A closure whose value is computed once per activation."""
+        return self._preparation.memoized(compute, 1)
 
     def shared(self, name: str, make: Callable[[Any], Any]) -> Any:
-        """Something that several outputs use."""
+        """A value that several outputs of the node share, made on first use."""
         if name not in self._shared:
             self._shared[name] = make(self)
         return self._shared[name]
@@ -77,14 +77,14 @@ class Preparation:
         self.graph, self.behavior = graph, behavior
         self.states: list[list[Any]] = [_first_state(graph, node) for node in graph.nodes]
         self.entries: dict[tuple[int, str], Callable[[], None]] = {}
-        """Input flows."""
+        """Closures of input flows by node and socket."""
         self.owners: dict[Callable[[], None], int] = {}
-        """Nodes by their closures."""
+        """Indices of nodes by their closures."""
         self.outputs: dict[tuple[int, str], Getter] = {}
         self._constants: dict[Getter, Any] = {}
         self._depths: dict[int, int] = {}
         self._sizes: dict[int, int] = {}
-        """Nodes that are computed where one is asked for."""
+        """Number of nodes that the closure of each node computes in one call."""
         self._cuts: list[Getter] = []
         self._uses = Counter(
             source.node
@@ -102,7 +102,7 @@ class Preparation:
         links = [source.node for source in node.inputs.values() if isinstance(source, Link)]
         is_computed = operation is not None and operation.is_value
         depth = 1 + max((self._depths[other] for other in links), default=0) if is_computed else 0
-        # Whoever asks for this asks for the pieces before it first.
+        # A closure computes the earlier pieces of its chain first.
         is_cut = depth > _DEEPEST
         self._depths[index] = 0 if is_cut else depth
         size = 1 + sum(self._sizes[other] for other in links) if is_computed else 1
@@ -123,13 +123,13 @@ class Preparation:
                 elif operation.make_output is not None:
                     made = operation.make_output(making, socket)
                     if node.inputs and is_shared:
-                        made = self.remembered(made, size)
+                        made = self.memoized(made, size)
                     self.outputs[index, socket] = made
         if is_cut:
             self._cuts += [self.outputs[index, socket] for socket in node.outputs]
 
     def _make_function(self, node: GraphNode, function: Callable[..., Any], size: int) -> None:
-        """A pure function; with a ``size`` its value is remembered."""
+        """Make the closures of a pure function; with a ``size`` its value is memoized."""
         inputs = [self.getter(source) for source in node.inputs.values()]
         index, sockets = node.index, list(node.outputs)
         if all(source in self._constants for source in inputs):
@@ -137,7 +137,7 @@ class Preparation:
         else:
             whole = self._applied(function, inputs)
             if size:
-                whole = self.remembered(whole, size)
+                whole = self.memoized(whole, size)
         if len(sockets) == 1:
             self.outputs[index, sockets[0]] = whole
             return
@@ -149,7 +149,7 @@ class Preparation:
             )
 
     def _applied(self, function: Callable[..., Any], inputs: list[Getter]) -> Getter:
-        """A function of its inputs, with as few calls as may be."""
+        """A closure of a function of its inputs, with as few calls as possible."""
         if len(inputs) == 1:
             only = inputs[0]
             return lambda: function(only())
@@ -170,21 +170,21 @@ class Preparation:
         self._constants[made] = value
         return made
 
-    def remembered(self, compute: Getter, size: int) -> Getter:
-        """The same value until something is activated; ``size`` is what it costs."""
-        clock, at, kept = self.behavior.clock, -1, None
+    def memoized(self, compute: Getter, size: int) -> Getter:
+        """A closure whose value is computed once per activation; ``size`` is its node count."""
+        clock, at, value = self.behavior.clock, -1, None
 
         def get() -> Any:
-            nonlocal at, kept
+            nonlocal at, value
             if at != clock.epoch:
-                kept, at = compute(), clock.epoch
+                value, at = compute(), clock.epoch
                 clock.spent += size
-            return kept
+            return value
 
         return get
 
     def getter(self, source: Constant | Link, *, is_flow: bool = False) -> Getter:
-        """The closure of a source."""
+        """The closure of the value of a source."""
         if isinstance(source, Constant):
             return self.constant(source.value)
         made = self.outputs[source.node, source.socket]

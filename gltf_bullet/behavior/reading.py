@@ -1,8 +1,8 @@
-"""From the JSON to a checked graph: every rule of "Validation", every finding with its place.
+"""Reading of the JSON to a checked graph: every rule of "Validation", each finding located.
 
-Reading goes on after a finding, so that one pass names everything; a graph with an error is not
-run, and the rest of the file is. It is one file because the rules look at each other's findings:
-what was refused once is not named again by those that build on it.
+Reading continues after a finding, so that one pass reports all; a graph with an error is not run,
+and the rest of the file is. It is one file because the rules depend on each other's findings: a
+part that was refused is not reported again by parts that refer to it.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ _AT = ROOT / "extensions" / EXTENSION
 
 
 class _Declaration(NamedTuple):
-    """How nodes of one declaration are read."""
+    """Operation and sockets of the nodes of one declaration."""
 
     name: str
     extension: str
     operation: Operation | None
     sockets: Sockets | None
-    """As declared, of an operation of an extension."""
+    """Declared sockets of an operation of an extension."""
 
 
 def read_graphs(file: Mapping[str, Any], diagnostics: Diagnostics) -> Graph | None:
-    """The graph that a file selects; ``None`` where it has none that can be run.
+    """The graph that a file selects; ``None`` if it has none that can be run.
 
     All graphs of the file are checked.
     """
@@ -105,7 +105,7 @@ def _selected(owner: object, file: Mapping[str, Any], diagnostics: Diagnostics) 
 def read_graph(
     graph: object, file: Mapping[str, Any], at: JsonPointer, diagnostics: Diagnostics
 ) -> Graph | None:
-    """One graph; ``None`` where it is invalid."""
+    """One graph; ``None`` if it is invalid."""
     if not isinstance(graph, Mapping):
         _invalid(diagnostics, at, "the graph", graph, "an object")
         return None
@@ -127,7 +127,7 @@ def _too_large(diagnostics: Diagnostics, at: JsonPointer, what: str, got: int) -
 
 
 def item_at(file: Mapping[str, Any], pointer: str) -> Reference | None:
-    """What a static pointer to an item of a list refers to; ``None`` where there is none."""
+    """Reference for a static pointer to an item of a list; ``None`` if there is no item."""
     owner: Any = file
     tokens = pointer.split("/")[1:]
     for token in tokens:
@@ -187,7 +187,7 @@ class _GraphReader:
         return value
 
     def sockets(self, owner: Mapping[str, Any], key: str, at: JsonPointer) -> dict[str, Any]:
-        """An object of objects."""
+        """A member that is an object of objects, checked."""
         value = owner.get(key)
         if key not in owner:
             return {}
@@ -205,7 +205,7 @@ class _GraphReader:
                 self.reject(at / key / name, name, item, "an object")
         return found
 
-    # --- the whole --------------------------------------------------------------------------
+    # --- the whole graph --------------------------------------------------------------------
 
     def read(self) -> Graph | None:
         self.read_types()
@@ -378,7 +378,7 @@ class _GraphReader:
                 continue
             inputs = frozenset(declared.sockets.inputs.items()) if declared.sockets else None
             first = seen.setdefault((declared.name, declared.extension, inputs), k)
-            # Of an earlier draft's name and the present one, both mean the same.
+            # An earlier draft's name and the present one, for the same operation.
             if first != k and self.raw_name(first) == self.raw_name(k):
                 at = self.at / "declarations" / k
                 self.reject(at, "the declaration", declared.name, f"another than number {first}")
@@ -390,7 +390,7 @@ class _GraphReader:
     # --- the order of nodes -----------------------------------------------------------------
 
     def value_links(self) -> dict[int, set[int]]:
-        """Nodes by those whose values they take."""
+        """Nodes whose values each node takes."""
         links: dict[int, set[int]] = {}
         for index, raw in enumerate(self.raw_nodes):
             values = raw.get("values") if isinstance(raw, Mapping) else None
@@ -402,7 +402,7 @@ class _GraphReader:
         return links
 
     def flow_links(self) -> dict[int, set[int]]:
-        """Nodes by those that their flows lead to."""
+        """Nodes that the flows of each node lead to."""
         return {
             index: {target for target, _ in node.flows.values()}
             for index, node in self.nodes.items()
@@ -410,7 +410,7 @@ class _GraphReader:
         }
 
     def note_backward(self) -> None:
-        """The text has values of lower nodes and flows to higher ones only."""
+        """Report values of higher nodes and flows to lower ones, which the text excludes."""
         values = sum(max(others) > k for k, others in self.value_links().items())
         flows = sum(min(others) < k for k, others in self.flow_links().items())
         for count, got in (
@@ -424,7 +424,7 @@ class _GraphReader:
                 )  # fmt: skip
 
     def order_of(self, needed: Mapping[int, Iterable[int]], key: str) -> tuple[int, ...]:
-        """All nodes, each after those it needs, otherwise by index; a circle is refused."""
+        """All nodes, each after those it needs, otherwise by index; a cycle is refused."""
         count = len(self.raw_nodes)
         waiting = {index: set(others) for index, others in needed.items()}
         users: dict[int, list[int]] = {}
@@ -443,7 +443,7 @@ class _GraphReader:
                     heapq.heappush(ready, user)
         if len(order) < count:
             stuck, seen = min(index for index, others in waiting.items() if others), set[int]()
-            while stuck not in seen:  # from a node that waits into the circle
+            while stuck not in seen:  # from a node that waits into the cycle
                 seen.add(stuck)
                 stuck = min(waiting[stuck])
             at = self.at / "nodes" / stuck / key
@@ -551,7 +551,7 @@ class _GraphReader:
         reading: NodeReading,
         at: JsonPointer,
     ) -> Mapping[str, Any] | None:
-        """Checked; the default where it is wrong, ``None`` where there is no default."""
+        """Checked configuration; the default if it is wrong, ``None`` if there is no default."""
         at = at / "configuration"
         for name in [name for name in raw if name not in operation.configuration]:
             self.diagnostics.report(
@@ -622,7 +622,7 @@ class _GraphReader:
     def refuse_inputs(
         self, operation: Operation, inputs: Mapping[str, str], at: JsonPointer
     ) -> None:
-        """None of the overloads fits."""
+        """Report that none of the overloads fits."""
         wanted = operation.variants[0].sockets.inputs
         for socket in wanted:
             if socket not in inputs and len(operation.variants) <= len(SIZES):
@@ -644,7 +644,7 @@ class _GraphReader:
         return is_whole
 
     def refuse_second_triggers(self) -> None:
-        """Physics: no two trigger event nodes of one kind and one ``nodeIndex``."""
+        """Report two trigger event nodes of one kind and one ``nodeIndex`` (text of physics)."""
         seen: dict[tuple[str, object], int] = {}
         for index, node in self.nodes.items():
             if node.operation is None or not node.name.startswith("event/rigid_body_"):
@@ -665,7 +665,7 @@ _CONFIGURED = {
 
 
 def _configured(kind: str, items: object) -> Any:
-    """A configuration value; ``None`` where it is of another type."""
+    """A configuration value; ``None`` if it is of another type."""
     if not isinstance(items, list):
         return None
     if kind == "int[]":
@@ -681,7 +681,7 @@ def _configured(kind: str, items: object) -> Any:
 
 
 def _fits(declared: Sockets, known: Sockets, optional: frozenset[str]) -> bool:
-    """Whether declared sockets are those of an operation; fewer outputs, and no optional ones."""
+    """Return True if declared sockets match; outputs and optional inputs may be missing."""
     return (
         declared.inputs.items() <= known.inputs.items()
         and declared.outputs.items() <= known.outputs.items()
@@ -690,5 +690,5 @@ def _fits(declared: Sockets, known: Sockets, optional: frozenset[str]) -> bool:
 
 
 def _utf16(text: str) -> bytes:
-    """Sorts socket ids as the text says: by UTF-16 code units."""
+    """Sort key of socket ids, which the text orders by UTF-16 code units."""
     return text.encode("utf-16-be", "surrogatepass")

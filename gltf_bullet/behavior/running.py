@@ -1,8 +1,8 @@
-"""A graph that runs: its state, its time, and what activates what.
+"""A running graph: its state, its time, and its activations.
 
-Nothing here calls itself: an activation pushes those that follow, and one loop takes them off. So
-no graph is too deep, and one that never ends is noticed by counting. State and loop are in one
-file: there is no half of it that could be read alone.
+No function here calls itself: an activation pushes those that follow, and one loop takes them off.
+So no graph is too deep, and counting detects one that never ends. State and loop are in one file,
+since neither is understandable alone.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 
 __all__ = ["Behavior", "BehaviorState", "LogEntry", "effective"]
 
-# --- Activations that wait for their time ("Delay Operations") ------------------------------------
+# --- Delays: activations at a later time ("Delay Operations") -------------------------------------
 
 DELAYS = "/extensions/KHR_interactivity/delays"
 """The list that references to delays refer into."""
 MOST_DELAYS = 4096
-"""At once."""
+"""Most delays at a time."""
 _SOON = 1e-9
-"""[s] Sums of time steps round."""
+"""Tolerance of times [s]: sums of time steps round."""
 
 
 class Delays:
@@ -38,12 +38,12 @@ class Delays:
 
     def __init__(self) -> None:
         self.waiting: dict[int, tuple[float, int]] = {}
-        """Time [s] and node by number."""
+        """Time [s] and node by number of the delay."""
         self._queue: list[tuple[float, int]] = []
         self.next_number = 0
 
     def add(self, time: float, node: int) -> Reference | None:
-        """Wait until a time [s]; ``None`` where too many wait."""
+        """Wait until a time [s]; ``None`` if there are too many delays."""
         if len(self.waiting) >= MOST_DELAYS:
             return None
         number, self.next_number = self.next_number, self.next_number + 1
@@ -52,7 +52,7 @@ class Delays:
         return Reference(DELAYS, number)
 
     def cancel(self, delay: Value) -> None:
-        """Take one back; anything else is no mistake."""
+        """Cancel a delay; other values are ignored."""
         if isinstance(delay, Reference):
             if delay.collection == DELAYS:
                 self.waiting.pop(delay.number, None)
@@ -60,12 +60,12 @@ class Delays:
             self.waiting.pop(delay, None)
 
     def cancel_of(self, node: int) -> None:
-        """Take back all of a node."""
+        """Cancel all delays of a node."""
         for number in [k for k, (_, owner) in self.waiting.items() if owner == node]:
             del self.waiting[number]
 
     def pop_due(self, now: float) -> int | None:
-        """The node of the next delay whose time has come."""
+        """The node of the next delay that is due; ``None`` if none is."""
         while self._queue and self._queue[0][0] <= now + _SOON:
             _, number = heapq.heappop(self._queue)
             found = self.waiting.pop(number, None)
@@ -74,7 +74,7 @@ class Delays:
         return None
 
     def restore(self, waiting: Mapping[int, tuple[float, int]], next_number: int) -> None:
-        """Take back what waited."""
+        """Restore the delays of a saved state."""
         self.waiting, self.next_number = dict(waiting), next_number
         self._queue = sorted((time, number) for number, (time, _) in waiting.items())
 
@@ -82,7 +82,7 @@ class Delays:
 # --- Animations that a graph plays ("Animation Control Operations") -------------------------------
 
 MOST_ANIMATIONS = 4096
-"""At once."""
+"""Most animations at a time."""
 
 
 class Track(NamedTuple):
@@ -93,20 +93,20 @@ class Track(NamedTuple):
     stop: float
     speed: float
     since: float
-    """[s] When it was begun."""
+    """Time of the start [s]."""
     node: int
-    """Whose ``done`` flow follows its end."""
+    """Index of the node whose ``done`` flow follows the end."""
     stop_node: int
-    """Whose ``done`` flow follows its stop; -1: nobody's."""
+    """Index of the node whose ``done`` flow follows the stop; -1 for none."""
 
     def at(self, now: float) -> tuple[float, int | None]:
-        """The requested time, and once it is over whose flow follows (-1: nobody's)."""
+        """The requested time, and, once it is over, the node whose flow follows (-1 for none)."""
         if self.start == self.end:
             return self.start, self.node
         way = (now - self.since) * self.speed
         sign = 1.0 if self.start < self.end else -1.0
         time, slack = self.start + sign * way, _SOON * self.speed
-        # From here on as if it played forwards.
+        # From here on the formulas are those of forward playback.
         there, stop, end = sign * time, sign * self.stop, sign * self.end
         if sign * self.start <= stop < end and there >= stop - slack:
             return self.stop, self.stop_node
@@ -116,7 +116,7 @@ class Track(NamedTuple):
 
 
 def effective(requested: float, span: float) -> float:
-    """Where in the data of an animation a time of its endless line is [s]."""
+    """Time in the data of an animation [s] for a requested time of its endless repetition."""
     if span == 0.0 or not math.isfinite(requested):
         return 0.0
     number = (
@@ -131,16 +131,16 @@ class Playing:
     def __init__(self, span: Callable[[int], tuple[float, float] | None]) -> None:
         self._span = span
         self.tracks: dict[int, Track] = {}
-        """By animation, in the order of their beginning."""
+        """Tracks by animation, in the order of their start."""
         self.heads: dict[int, tuple[float, float]] = {}
-        """The last requested and effective time of each animation that has played."""
+        """Last requested and effective time of each animation that has played."""
         self.on_stop: Callable[[int], None] = lambda _: None
-        """Called with an animation that was stopped."""
+        """Called with each animation that was stopped."""
 
     def begin(
         self, animation: int, start: float, end: float, speed: float, now: float, node: int
     ) -> bool:
-        """Play one, in the place of what it did; whether there is room."""
+        """Start or restart an animation; returns False if there are too many."""
         if animation not in self.tracks and len(self.tracks) >= MOST_ANIMATIONS:
             return False
         self.tracks.pop(animation, None)
@@ -148,23 +148,23 @@ class Playing:
         return True
 
     def stop(self, animation: int) -> None:
-        """Stop one where it is."""
+        """Stop an animation at its current time."""
         if self.tracks.pop(animation, None) is not None:
             self.on_stop(animation)
 
     def stop_at(self, animation: int, time: float, node: int) -> None:
-        """Stop one when it comes to a time."""
+        """Let an animation stop when it reaches a time."""
         track = self.tracks.get(animation)
         if track is not None:
             self.tracks[animation] = track._replace(stop=time, stop_node=node)
 
     def effective(self, animation: int, requested: float) -> float:
-        """Where in its data an animation is [s]."""
+        """Time in the data of an animation [s] for a requested time."""
         span = self._span(animation)
         return effective(requested, span[1] if span else 0.0)
 
     def advance(self, now: float) -> Iterator[tuple[int, float, int | None]]:
-        """Every animation with its effective time, and whose flow follows where it is over."""
+        """Every animation with its effective time, and the node whose flow follows at its end."""
         for animation, track in [*self.tracks.items()]:
             if self.tracks.get(animation) is not track:
                 continue  # a flow that followed has stopped or restarted it
@@ -176,11 +176,13 @@ class Playing:
             yield animation, time, follower
 
     def ahead(self, now: float) -> Iterator[tuple[int, float, bool]]:
-        """Where every animation is at a time to come, and whether it is over by then."""
+        """Every animation with its effective time at a later time, and True if it has ended."""
         for animation, track in self.tracks.items():
             requested, follower = track.at(now)
             yield animation, self.effective(animation, requested), follower is not None
 
+
+# --- The graph: activations, events and state -----------------------------------------------------
 
 BEHAVIOR_ENDLESS = IssueKind(
     "BEHAVIOR_ENDLESS",
@@ -199,19 +201,19 @@ BEHAVIOR_EVENTS_LOST = IssueKind(
 EVENTS = "/extensions/KHR_interactivity/events"
 """The list that references to events refer into."""
 MOST_EVENTS = 256
-"""Custom events of one step; more wait for the next one."""
+"""Most custom events of one step; further ones wait for the next."""
 MOST_WAITING = 16384
-"""Custom events that wait; more are lost."""
+"""Most custom events that wait; further ones are lost."""
 _OF_ANIMATIONS = ("animations", "extensions", "KHR_interactivity")
 _MOST_LOG = 1000
-"""Lines of the log that are kept."""
+"""Most lines of the log; older ones are dropped."""
 
 _Listener = tuple[list[Any], Callable[[], None] | None, int]
 """State, output flow and index of an event node."""
 
 
 def _named(node: int, kind: str | None) -> Value:
-    """A glTF node as an index, or as a reference where the graph has declared it so."""
+    """A glTF node as an index, or as a reference if the graph has declared it so."""
     if kind != "ref":
         return node
     return Reference("/nodes", node) if node >= 0 else None
@@ -227,20 +229,20 @@ class LogEntry(NamedTuple):
 
 
 class _Clock:
-    """Counts activations."""
+    """Counter of activations."""
 
     __slots__ = ("epoch", "spent")
 
     def __init__(self) -> None:
         self.epoch = 0
-        """Grows with every activation: what was remembered before is asked for anew."""
+        """Number of activations so far; values memoized at another number are invalid."""
         self.spent = 0
-        """Activations of this step; too many are endless."""
+        """Activations of this step; too many mean an endless graph."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class BehaviorState:
-    """Everything of a running graph that changes, as plain values; picklable."""
+    """All changing data of a running graph, as plain values; picklable."""
 
     now: float
     started_at: float | None
@@ -268,11 +270,11 @@ class Behavior:
         """Prepare a graph; nothing is activated before the first :meth:`tick`.
 
         Args:
-            graph: Of :func:`read_graphs`.
-            host: The world it acts in.
-            node_count: Of the glTF file.
-            seed: Of ``math/random``.
-            budget: Activations of one step, before the graph counts as endless.
+            graph: Graph from :func:`read_graphs`.
+            host: The world that it acts in.
+            node_count: Number of nodes of the glTF file.
+            seed: Seed of ``math/random``.
+            budget: Most activations of one step; above it, the graph counts as endless.
         """
         self.graph, self.host, self.node_count = graph, host, node_count
         self.budget = budget
@@ -280,7 +282,7 @@ class Behavior:
         self._stack: list[Callable[[], None]] = []
         self.push, self.extend = self._stack.append, self._stack.extend
         self.now = 0.0
-        """[s]"""
+        """Current time [s]."""
         self.values: list[Value] = [variable.value for variable in graph.variables]
         """Values of the custom variables."""
         self.delays, self.easings = Delays(), Easings()
@@ -290,7 +292,7 @@ class Behavior:
         """The ``done`` flows by node."""
         self.log: deque[LogEntry] = deque(maxlen=_MOST_LOG)
         self.found = Diagnostics()
-        """What was noticed while running."""
+        """Findings while running."""
         self.is_paused = False
         self._started_at: float | None = None
         self._ticked_at: float | None = None
@@ -318,7 +320,7 @@ class Behavior:
 
     @property
     def is_idle(self) -> bool:
-        """Whether a tick would do nothing."""
+        """True if a tick would have no effect."""
         return self.is_paused or not (
             self._on_tick
             or self._started_at is None
@@ -329,7 +331,7 @@ class Behavior:
         )
 
     def tick(self, now: float) -> None:
-        """Let everything happen that happens up to a time [s], before the step that follows it."""
+        """Process all that is due up to a time [s], before the step that follows it."""
         self.now = now
         if self.is_idle:
             return
@@ -345,15 +347,15 @@ class Behavior:
             self._dispatch(self._on_tick, (now - self._started_at, since))
             self._take_queue()
         for controller, node in [*self._hovered.items()]:
-            # Hovering ends as well where a node stops being hoverable.
+            # Hovering also ends if a node stops being hoverable.
             if node >= 0 and not is_open(self.host, node, "hoverable"):
                 self._hover(-1, controller)
 
     def catch_up(self, now: float, crossings: Sequence[tuple[str, int, int, int]] = ()) -> None:
-        """What a step has brought about, right after it.
+        """Process the events of a step, right after it.
 
         Args:
-            now: Its end [s].
+            now: End of the step [s].
             crossings: ``Entered`` or ``Exited``, and the glTF nodes of trigger, collider, motion.
         """
         self.now = now
@@ -411,7 +413,7 @@ class Behavior:
             self._run(flow)
 
     def _run(self, flow: Callable[[], None]) -> None:
-        """Activate a flow, and all that follows."""
+        """Activate a flow, and all flows that follow."""
         if self.is_paused:
             return
         stack, clock, budget = self._stack, self.clock, self.budget
@@ -452,7 +454,7 @@ class Behavior:
         return Reference(EVENTS, self._event)
 
     def stop_event(self, event: Value, *, immediate: bool) -> None:
-        """``event/stopPropagation``."""
+        """Stop the current event (``event/stopPropagation``)."""
         if event == Reference(EVENTS, self._event):
             self._is_halted_above = True
             self._is_halted |= immediate
@@ -489,13 +491,13 @@ class Behavior:
                 callback(values)
 
     def receive(self, number: int, values: Mapping[str, Value]) -> None:
-        """An event from outside: the graph has it in its next tick."""
+        """Queue an event from outside for the next tick."""
         self._queue.append(("custom", number, values))
 
     def on(
         self, number: int, callback: Callable[[Mapping[str, Value]], object]
     ) -> Callable[[], None]:
-        """Call ``callback`` with the values of a custom event; returns what ends it."""
+        """Call ``callback`` with the values of a custom event; returns a function to end that."""
         entry = (number, callback)
         self._callbacks.append(entry)
 
@@ -508,14 +510,14 @@ class Behavior:
     def select(
         self, node: int, point: tuple[float, ...], origin: tuple[float, ...], controller: int = 0
     ) -> bool:
-        """Select a glTF node, in the next tick; whether it is selectable."""
+        """Select a glTF node, in the next tick; returns True if it is selectable."""
         if not is_open(self.host, node, "selectable"):
             return False
         self._queue.append(("select", node, point, origin, controller))
         return True
 
     def _line_of(self, node: int) -> list[int]:
-        """A node and those above it."""
+        """A node and its ancestors."""
         line: list[int] = []
         while 0 <= node < self.node_count and len(line) <= self.node_count:
             line.append(node)
@@ -542,7 +544,7 @@ class Behavior:
                 return
 
     def hover(self, node: int, controller: int = 0) -> None:
-        """Point at a glTF node, in the next tick; -1: at none."""
+        """Point at a glTF node, in the next tick; -1 for none."""
         if node >= 0 and not is_open(self.host, node, "hoverable"):
             node = -1
         self._queue.append(("hover", node, controller))
@@ -559,18 +561,18 @@ class Behavior:
             values = [Reference("/nodes", target), controller, event, target]
             self._bubble(f"event/onHover{way}", [n for n in line if n not in shared], values)
 
-    # --- what operations ask for ------------------------------------------------------------
+    # --- services for operations ------------------------------------------------------------
 
     def note(self, severity: int, message: str) -> None:
-        """``debug/log``."""
+        """Append a line to the log (``debug/log``)."""
         self.log.append(LogEntry(self.now, severity, message[:4096]))
 
     def reseed(self, seed: int) -> None:
-        """Begin the random numbers anew."""
+        """Restart the random numbers."""
         self._chance = (seed * 0x9E3779B97F4A7C15 + 0x1234567) & 0xFFFFFFFFFFFFFFFF
 
     def draw(self) -> float:
-        """A number of [0, 1): splitmix64, whose whole state is one integer."""
+        """A random number in [0, 1): splitmix64, whose whole state is one integer."""
         self._chance = (self._chance + 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
         z = self._chance
         z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
@@ -578,7 +580,7 @@ class Behavior:
         return ((z ^ z >> 31) >> 11) * 2.0**-53
 
     def find(self, pointer: str) -> Property | None:
-        """A property: of the graph's own, or of the host."""
+        """A property of the graph itself, or of the host."""
         if pointer.startswith("/extensions/KHR_interactivity/"):
             found = self._own_property(pointer)
             if found is not None:
@@ -634,7 +636,7 @@ class Behavior:
     # --- state ------------------------------------------------------------------------------
 
     def state(self) -> BehaviorState:
-        """Everything that changes."""
+        """All changing data, as a value."""
         return BehaviorState(
             now=self.now, started_at=self._started_at, ticked_at=self._ticked_at,
             is_paused=self.is_paused, values=tuple(self.values),
@@ -647,7 +649,7 @@ class Behavior:
         )  # fmt: skip
 
     def restore(self, state: BehaviorState) -> None:
-        """Take back a :meth:`state`, also of another behavior of the same graph."""
+        """Restore a :meth:`state`, also one of another behavior of the same graph."""
         self.now, self._started_at = state.now, state.started_at
         self._ticked_at, self.is_paused = state.ticked_at, state.is_paused
         self.values[:] = state.values

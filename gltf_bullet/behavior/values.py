@@ -1,4 +1,4 @@
-"""The value types of a graph, their defaults, and values as the JSON writes them."""
+"""The value types of a graph, their defaults, and values in the form of the JSON."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ __all__ = [
 
 
 class Reference(NamedTuple):
-    """What a ``ref`` refers to: an item of a list, whether it exists or not."""
+    """Value of a ``ref``: an item of a list, which need not exist."""
 
     collection: str
-    """JSON pointer of the list, as ``/nodes``."""
+    """JSON pointer of the list, such as ``/nodes``."""
     number: int
 
 
 Value: TypeAlias = bool | int | float | tuple[float, ...] | Reference | None
-"""A matrix is the tuple of its columns, one after the other; ``None`` is the null reference."""
+"""A matrix is the tuple of its columns in order; ``None`` is the null reference."""
 
 FLOATS: Final = ("float", "float2", "float3", "float4")
 MATRICES: Final = ("float2x2", "float3x3", "float4x4")
@@ -40,7 +40,7 @@ SIZES: Final = {
     "bool": 1, "float": 1, "float2": 2, "float3": 3, "float4": 4, "float2x2": 4, "float3x3": 9,
     "float4x4": 16, "int": 1, "ref": 1,
 }  # fmt: skip
-"""Array length of inline values."""
+"""Array lengths of inline values, by type."""
 SIGNATURES: Final = (*SIZES, "custom")
 _UNDEFINED: dict[str, Value] = {
     name: math.nan if size == 1 else (math.nan,) * size
@@ -59,12 +59,12 @@ _POINTER = re.compile(r"(/([^~/]|~[01])*)*")
 
 
 def is_pointer(text: str) -> bool:
-    """Whether a text is a JSON pointer (RFC 6901)."""
+    """Return True if a text is a JSON pointer (RFC 6901)."""
     return _POINTER.fullmatch(text) is not None
 
 
 def as_int32(value: object) -> int | None:
-    """A JSON number that is exactly a 32-bit signed integer; ``None`` where it is none."""
+    """A JSON number that is exactly a 32-bit signed integer; ``None`` for others."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     if not -0x80000000 <= value <= 0x7FFFFFFF or value != int(value):
@@ -73,18 +73,18 @@ def as_int32(value: object) -> int | None:
 
 
 def as_index(value: object, count: int) -> int | None:
-    """A JSON number that is an index below ``count``; ``None`` where it is none."""
+    """A JSON number that is an index below ``count``; ``None`` for others."""
     index = as_int32(value)
     return None if index is None or not 0 <= index < count else index
 
 
 def wrapped(number: int) -> int:
-    """An integer as 32 bits of two's complement."""
+    """An integer wrapped to 32 bits of two's complement."""
     return ((number + 0x80000000) & 0xFFFFFFFF) - 0x80000000
 
 
 def shown(value: Value) -> str:
-    """A value as ``debug/log`` writes it."""
+    """A value in the form of ``debug/log``."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -105,5 +105,5 @@ def _number(value: float) -> str:
 
 
 def from_numbers(signature: str, numbers: Sequence[float]) -> Value:
-    """A float, vector or matrix of its numbers."""
+    """A float, vector or matrix from its numbers."""
     return float(numbers[0]) if signature == "float" else tuple(map(float, numbers))

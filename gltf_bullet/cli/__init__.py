@@ -1,7 +1,8 @@
-"""Room 8: the command ``gltf-bullet``. One module per command; heavy imports happen inside them.
+"""The command ``gltf-bullet``: one module per command; heavy imports happen inside of them.
 
-Exit codes: 0 clean, 1 the content has errors, 2 wrong usage, or the environment: a file that is not
-there or cannot be written, an extra that is not installed, no display, an engine that fails.
+Exit codes: 0 success, 1 errors in the content, 2 wrong usage or an error of the environment: a file
+that is missing or cannot be written, an extra that is not installed, no display, an engine that
+fails.
 """
 
 from __future__ import annotations

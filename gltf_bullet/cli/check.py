@@ -1,4 +1,4 @@
-"""``gltf-bullet check``: everything wrong with files and everything the engine approximates."""
+"""``gltf-bullet check``: all errors of files, and everything that the engine approximates."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "n
 
 
 def sarif_log(reports: Sequence[Report]) -> dict[str, Any]:
-    """One run over all files; the place of a finding is its JSON pointer."""
+    """One run over all files; the location of a finding is its JSON pointer."""
     from gltf_bullet.reference import issue_entries
     from gltf_bullet.version import __version__
 
@@ -124,7 +124,7 @@ def _result(path: str, issue: Issue, rule: int) -> dict[str, Any]:
             {
                 "physicalLocation": {
                     "artifactLocation": {"uri": quote(PurePath(path).as_posix())},
-                    # The reader works on values, not on text: a pointer says where, not a line.
+                    # The reader works on values, not on text: a location is a pointer, not a line.
                     "region": {"startLine": 1},
                 },
                 "logicalLocations": [

@@ -1,4 +1,4 @@
-"""``gltf-bullet convert``: any dialect, and robots, as current KHR physics."""
+"""``gltf-bullet convert``: physics of any dialect, and robots, as current KHR extensions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Target", "convert"]
 
 
 class Target(enum.Enum):
-    """What a file can be converted to."""
+    """Forms of physics that a file can be converted to."""
 
     KHR = "khr"
     GLTF_2_1 = "gltf-2.1"
@@ -136,7 +136,7 @@ def convert(
 
 
 def _masses(source: Path, asset: Asset) -> str:
-    """How heavy the file says that a robot is, and how heavy it becomes, or ``""``."""
+    """A sentence on the mass that the file of a robot states and the mass of the result."""
     from gltf_bullet.convert.urdf_repairs import stated_mass
 
     stated = stated_mass(source)
@@ -147,7 +147,7 @@ def _masses(source: Path, asset: Asset) -> str:
 
 
 def _lost(diagnostics: Diagnostics) -> str:
-    """One line about what did not come along."""
+    """One line about the properties that were lost; empty if there are none."""
     from collections import Counter
 
     from gltf_bullet.diagnostics import Severity
@@ -161,7 +161,7 @@ def _lost(diagnostics: Diagnostics) -> str:
 def _rewritten(
     source: Path, diagnostics: Diagnostics
 ) -> tuple[dict[str, Any], list[bytes | memoryview | None]]:
-    """The physics of a glTF file anew, the rest as it was, and its buffers."""
+    """The root of a glTF file with its physics rewritten, and its buffers."""
     from gltf_bullet.dialects.khr.writer import write_physics
     from gltf_bullet.gltf.writing import self_contained
     from gltf_bullet.runtime.content import read_usable

@@ -114,7 +114,7 @@ def _print_entry(out: Console, entry: IssueEntry) -> None:
     ):
         if text:
             out.print()
-            # One line where nobody looks at a screen: whoever reads it wraps it.
+            # One line if the output is no terminal: its reader wraps it.
             out.print(Text.assemble((f"{label}: ", "bold"), text), soft_wrap=not out.is_terminal)
 
 

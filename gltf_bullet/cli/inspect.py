@@ -1,4 +1,4 @@
-"""``gltf-bullet inspect``: what a file holds and what the engine would get."""
+"""``gltf-bullet inspect``: the content of a file and its translation for the engine."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _print_tree(out: Console, found: Inspection) -> None:
 
     root = Tree(plain(f"{found.path}: {len(found.nodes)} nodes", "bold"))
     branches = {-1: root}
-    # Parents may stand after their children in the file.
+    # Parents may come after their children in the file.
     waiting = {row["node"]: row for row in found.nodes}
     children: dict[int, list[int]] = {}
     for row in found.nodes:
@@ -148,13 +148,13 @@ def _list(values: list[Any]) -> str:
     return shown + (f", ... ({len(values)})" if len(values) > 12 else "")
 
 
-# --- The joints of ``gltf-bullet inspect`` as a tree: bodies below the bodies that carry them -----
+# --- The joints of ``gltf-bullet inspect`` as a tree, bodies below those they are joined to -------
 
 
 def joint_tree(joints: Sequence[dict[str, Any]]) -> Tree:
-    """Draw rows of :func:`~gltf_bullet.runtime.inspect.joints.describe_joints`.
+    """A tree from rows of :func:`~gltf_bullet.runtime.inspect.joints.describe_joints`.
 
-    One branch per articulation and root; joints that close loops stand after the trees.
+    It has one branch per articulation and root; joints that close loops come after the trees.
     """
     root = Tree(plain("Joints", "bold"))
     loop_constraints = [joint for joint in joints if joint["closed_by"]]
@@ -196,7 +196,7 @@ def _end(end: dict[str, Any], *, root: bool = False) -> str:
     if end["body"] is None:
         return str(end["name"]) if end["anchor"] is None else f"node {end['anchor']} {end['name']}"
     what = f"link {end['link']}" if end["link"] >= 0 else "free base" if root else "base"
-    # Only what is too large for one multibody has several.
+    # Only an articulation that is too large for one multibody has several.
     where = f" of multibody {end['multibody']}" if end["multibody"] else ""
     return f"body {end['body']} {end['name']} ({what}{where})"
 

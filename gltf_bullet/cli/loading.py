@@ -1,4 +1,4 @@
-"""How a file is loaded and into what world: the same options for every command."""
+"""Options of loading a file and of the world, which are the same for all commands."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["Loading", "World", "parse_size", "require", "takes_loading", "takes_world"]
 
 DEFAULT_DT = 1.0 / 240.0
-"""[s] PyBullet's own default."""
+"""PyBullet's default time step [s]."""
 EARTH = 9.81
-"""[m/s^2]"""
+"""Gravity of the Earth [m/s^2]."""
 
 
 class Concave(str, Enum):
-    """What moving concave meshes become; see ``LoadOptions.concave``."""
+    """Treatment of moving concave meshes; see ``LoadOptions.concave``."""
 
     AUTO = "auto"
     DECOMPOSE = "decompose"
@@ -35,14 +35,14 @@ class Concave(str, Enum):
 
 
 class Gravity(str, Enum):
-    """See ``LoadOptions.world_gravity``."""
+    """Source of the world's gravity; see ``LoadOptions.world_gravity``."""
 
     FILE = "file"
     ENGINE = "engine"
 
 
 class Up(str, Enum):
-    """Which axis of the world points up."""
+    """Axis of the world that points up."""
 
     Z = "z"
     Y = "y"
@@ -114,14 +114,14 @@ WORLD: dict[str, tuple[Any, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """What the user wants of a load."""
+    """Values of the options of loading."""
 
     values: dict[str, Any]
-    """Of ``LoadOptions``, by name."""
+    """Values by the names of ``LoadOptions``."""
 
     @contextmanager
     def options(self, **values: Any) -> Iterator[LoadOptions]:
-        """The options of a load; what takes more than a second is said meanwhile."""
+        """The options of a load; work that takes more than a second is shown meanwhile."""
         from gltf_bullet.cli.waiting import waiting
         from gltf_bullet.options import LoadOptions
 
@@ -129,7 +129,7 @@ class Loading:
             yield LoadOptions(**{**self.values, "progress": show, **values})
 
     def load_options(self) -> LoadOptions:
-        """The options alone."""
+        """The options without a display of progress."""
         from gltf_bullet.options import LoadOptions
 
         return LoadOptions(**self.values)
@@ -137,18 +137,18 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class World(Loading):
-    """... and of the world that it is loaded into."""
+    """Values of the options of loading and of the world."""
 
     dt: float
-    """[s]"""
+    """Time step [s]."""
     gravity: Vec3
-    """[m/s^2], axes of the world."""
+    """Gravity [m/s^2] in the axes of the world."""
     up_axis: Any
-    """``"z"`` or ``"y"``."""
+    """Up axis of the world, ``"z"`` or ``"y"``."""
 
 
 def takes_loading(command: Callable[..., None]) -> Callable[..., None]:
-    """The command gets the options of :data:`LOADING`, together as its argument ``loading``."""
+    """Give a command the options of :data:`LOADING`, together as its argument ``loading``."""
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
@@ -159,7 +159,7 @@ def takes_loading(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def takes_world(command: Callable[..., None]) -> Callable[..., None]:
-    """... and those of :data:`WORLD`, together as its argument ``world``."""
+    """Give a command the options :data:`LOADING` and :data:`WORLD`, as its argument ``world``."""
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
@@ -175,7 +175,7 @@ def takes_world(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _load_values(given: dict[str, Any]) -> dict[str, Any]:
-    """Take the load options out of what was given; a usage error where one is out of range."""
+    """Remove the options of loading from ``given``; a usage error if one is out of range."""
     from gltf_bullet.options import LoadOptions
 
     values = {name: given.pop(name) for name in LOADING}
@@ -195,7 +195,7 @@ def _with_options(
     replaced: str,
     options: dict[str, tuple[Any, Any]],
 ) -> Callable[..., None]:
-    """Make typer see ``options`` where ``command`` has its argument ``replaced``."""
+    """Replace parameter ``replaced`` of ``command`` by ``options`` in the signature for typer."""
     signature = inspect.signature(command, eval_str=True)
     parameters = [p for p in signature.parameters.values() if p.name != replaced]
     parameters += [
@@ -208,7 +208,7 @@ def _with_options(
 
 
 def require(good: bool, option: str, allowed: str) -> None:
-    """End with a usage error where an option is not as it must be."""
+    """End with a usage error if an option is invalid."""
     if not good:
         raise typer.BadParameter(f"must be {allowed}", param_hint=option)
 

@@ -1,4 +1,4 @@
-"""Tables, issues and JSON on the terminal."""
+"""Output on the terminal: tables, issues, JSON, and lines that may quote a file."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ __all__ = [
 ]
 
 PIPED_WIDTH = 80
-"""Columns where the output is no terminal and ``COLUMNS`` says nothing else."""
+"""Number of columns if the output is no terminal and ``COLUMNS`` is not set."""
 NARROWEST = 40
-"""Columns that a table needs."""
+"""Smallest number of columns of a table."""
 
 NAMES = frozenset({"Name", "Trigger", "Collider", "Of the body", "Variable", "Code"})
-"""Columns whose texts stay in one line."""
+"""Table columns whose texts stay in one line."""
 TABLE_GAP = 3
-"""Blanks between two columns."""
+"""Number of blanks between two columns."""
 
 STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
 class _Unpadded:
-    """A stream that lines reach without the blanks that pad the last column of a table."""
+    """A stream that drops the blanks that pad the last column of a table."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -65,7 +65,7 @@ class _Unpadded:
 
 
 def console(*, err: bool = False) -> Console:
-    """A console as wide as the terminal; elsewhere as ``COLUMNS`` says, or 80."""
+    """A console as wide as the terminal; without one, of ``COLUMNS`` or 80 columns."""
     stream = sys.stderr if err else sys.stdout
     if stream.isatty():
         return Console(file=stream, highlight=False)
@@ -75,7 +75,7 @@ def console(*, err: bool = False) -> Console:
 
 
 def plain(text: object, style: str = "") -> Text:
-    """What may come from a file, as text in one line: neither markup nor control characters."""
+    """Text that may come from a file, in one line, without markup or control characters."""
     return Text(printable(text), style)
 
 
@@ -85,7 +85,7 @@ def say(text: object, *, err: bool = False) -> None:
 
 
 def say_error(error: Exception) -> None:
-    """Print why something cannot be done; line breaks of the message are ours."""
+    """Print the reason of a failure; line breaks of the message are the library's."""
     text = str(error)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         missing = isinstance(error, FileNotFoundError)
@@ -94,7 +94,7 @@ def say_error(error: Exception) -> None:
 
 
 def take_every_text() -> None:
-    """Let the output take what its encoding has no letters for, as escapes."""
+    """Let the output write characters outside of its encoding as escapes."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -103,10 +103,10 @@ def take_every_text() -> None:
 def print_table(
     out: Console, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> None:
-    """A table; nothing where there are no rows. Columns that end in ``>`` are right-aligned.
+    """Print a table, or nothing without rows. Columns that end in ``>`` are right-aligned.
 
-    No word is broken, and nothing in columns of :data:`NAMES`: where that takes more room than
-    there is, lines are longer. Terminals break them then.
+    No word is broken, and no text in columns of :data:`NAMES`: if that needs more room, lines are
+    longer, and terminals break them.
     """
     cells = [[value if isinstance(value, Text) else plain(value) for value in r] for r in rows]
     if not cells:
@@ -137,12 +137,12 @@ def print_table(
 
 
 def _unbroken(header: str, text: str) -> list[str]:
-    """What of a cell stays in one line."""
+    """The parts of a cell that stay in one line each."""
     return [text] if header in NAMES and text != header else text.split(" ")
 
 
 def _between(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:
-    """Widths of columns that fill a room; what lacks most gets most."""
+    """Widths of columns that fill a room; the column that lacks most gets most."""
     widths = list(least)
     for _ in range(min(room, sum(most)) - sum(least)):
         widths[max(range(len(widths)), key=lambda k: most[k] - widths[k])] += 1
@@ -150,7 +150,7 @@ def _between(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:
 
 
 def print_issues(out: Console, issues: Sequence[Issue]) -> None:
-    """What is approximated or refused, one after the other."""
+    """Print findings, one after the other, the worst first."""
     if not issues:
         out.print("No issues: everything is exact.")
         return
@@ -181,30 +181,30 @@ def issue_rows(issues: Iterable[Issue]) -> list[dict[str, str]]:
 
 
 def print_json(value: object) -> None:
-    """Indented JSON on standard output, in ASCII: any encoding holds it, no terminal obeys it."""
+    """Print indented JSON on standard output, in ASCII: no encoding or terminal interprets it."""
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
 def vector(values: Iterable[float]) -> str:
-    """Numbers in a cell of a table; what is nothing but rounding is 0."""
+    """Numbers in a cell of a table; rounding errors of 0 are 0."""
     return " ".join(f"{value if abs(value) > 1e-12 else 0.0:.4g}" for value in values)
 
 
-# --- Output files of one run, each of which may fail on its own -----------------------------------
+# --- Output files of one run, each of which may fail by itself ------------------------------------
 
 
 class Attempts:
-    """Does what an output needs, unless that output has failed before; remembers what failed."""
+    """Runs the work for outputs, except for outputs that have failed, and collects the failures."""
 
     def __init__(self) -> None:
         self._failures: dict[str, Exception] = {}
 
     def has_failed(self, option: str) -> bool:
-        """Whether something that ``option`` needs did not work."""
+        """Return True if work for ``option`` has failed."""
         return option in self._failures
 
     def do(self, option: str, act: Callable[[], object]) -> None:
-        """Call ``act`` for the output of ``option``; what it raises is kept for :meth:`report`."""
+        """Call ``act`` for the output of ``option``; :meth:`report` names its exception."""
         if option in self._failures:
             return
         try:
@@ -215,10 +215,10 @@ class Attempts:
             self._failures[option] = error
 
     def report(self) -> None:
-        """Name what failed; ends the program where there is anything.
+        """Print the failures, and end the program if there are any.
 
         Raises:
-            typer.Exit: With 2 where only files could not be written, else with 1.
+            typer.Exit: With 2 if all failures are files that could not be written, else with 1.
         """
         for option, error in self._failures.items():
             what = str(error) or type(error).__name__

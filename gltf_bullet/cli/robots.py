@@ -1,4 +1,4 @@
-"""Robots in the place of glTF files: every command takes what ``convert`` makes of them."""
+"""Robots in place of glTF files: every command accepts what ``convert`` can read."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ AllowOption: TypeAlias = Annotated[
 
 
 def is_robot(path: Path) -> bool:
-    """Whether a file is for ``convert`` first: a .urdf, .sdf or MJCF .xml."""
+    """Return True if a file must be converted first: a .urdf, .sdf or MJCF .xml."""
     from gltf_bullet.convert.urdf_repairs import ROBOT_SUFFIXES
 
     return path.suffix.lower() in ROBOT_SUFFIXES
 
 
 def require_urdf(path: Path, option: str, wanted: bool) -> None:
-    """End with a usage error where an option is given that says nothing of the file."""
+    """End with a usage error if an option is given that does not apply to the file."""
     if wanted and path.suffix.lower() != ".urdf":
         raise typer.BadParameter(f"says nothing of {printable(path)}", param_hint=option)
 
@@ -53,7 +53,7 @@ def require_urdf(path: Path, option: str, wanted: bool) -> None:
 def read_source(
     path: Path, *, fixed_base: bool = False, allow: Sequence[Path] | None = None
 ) -> Asset:
-    """A glTF file, or a robot as the glTF that ``convert`` makes of it, with what that lost."""
+    """The asset of a glTF file, or of a converted robot, with the issues of its conversion."""
     from gltf_bullet.runtime.asset import read_asset
 
     require_urdf(path, "--fixed-base", fixed_base)
@@ -75,9 +75,9 @@ def read_source(
 def path_of_gltf(
     path: Path, *, fixed_base: bool = False, allow: Sequence[Path] | None = None
 ) -> Iterator[Path]:
-    """The path itself, or of a robot's glTF that lasts as long as the context.
+    """The path itself, or that of a robot's glTF, which exists as long as the context.
 
-    What was lost of the robot is printed.
+    Losses of the conversion are printed.
     """
     require_urdf(path, "--fixed-base", fixed_base)
     if not is_robot(path):

@@ -1,4 +1,4 @@
-"""``gltf-bullet simulate``: run a file for some seconds, say where all ended, and show it."""
+"""``gltf-bullet simulate``: run a file for some seconds, report the poses, and draw them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = ["simulate"]
 
 PICTURES = (".png", ".jpg", ".webp")
 WIDE = 120
-"""[columns] From here on the table says how bodies are turned and how they spin, too."""
+"""[columns] Width from which on the table has rotations and angular velocities, too."""
 
 MOST_EVENTS = 40
-"""Of triggers that a table lists; --json has all."""
+"""Most trigger events that a table lists; --json has all."""
 
 CSV_COLUMNS = (
     "time", "node", "name", "x", "y", "z", "qx", "qy", "qz", "qw",
@@ -176,7 +176,7 @@ def _write_page(recording: Recording, path: Path, visuals: Any, attempts: Attemp
 def _rows(
     scene: Scene, csv_file: Path | None, plot: Path | None, title: str, attempts: Attempts
 ) -> tuple[Callable[[], None] | None, Callable[[bool], None]]:
-    """What to call for each row, and at the end with whether all went well."""
+    """A function to call for each row, and one for the end with True on success."""
     takers: list[Callable[[], None]] = []
     closers: list[Callable[[bool], None]] = []
     if csv_file is not None:
@@ -324,11 +324,11 @@ def _report(
     if log and scene.behavior is None:
         out.print("The file has no behavior graph that can be run.")
     elif log:
-        told = _behavior_rows(scene)
-        for entry in told["log"]:
+        behavior = _behavior_rows(scene)
+        for entry in behavior["log"]:
             line = f"{entry['time']:10.4f} s  {entry['message']}"
             out.print(line, markup=False, highlight=False, soft_wrap=True)
-        print_table(out, "Variables", ("Variable", "Value"), told["variables"].items())
+        print_table(out, "Variables", ("Variable", "Value"), behavior["variables"].items())
 
 
 def _behavior_rows(scene: Scene) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``gltf-bullet view``: a file in PyBullet's window, with everything that its physics does."""
+"""``gltf-bullet view``: a file in PyBullet's window or in a browser, with its physics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["view"]
 
 
 class Visuals(str, Enum):
-    """What bodies look like."""
+    """Appearance of bodies."""
 
     AUTO = "auto"
     MESH = "mesh"
@@ -117,7 +117,7 @@ def view(
         run(path, options, size=pixels, say=say)
 
 
-# Lines that stand as they are: click takes this mark for "do not wrap".
+# click takes this mark for "do not wrap", so that the lines stay as they are.
 view.__doc__ = f"{view.__doc__}\n\n    \b\n    Keys in the window:\n" + "\n".join(
     f"    {line}" for line in key_lines()
 )

@@ -1,4 +1,4 @@
-"""What a command is busy with, on standard error, for every wait of more than a second."""
+"""Progress of a command on standard error, for waits of more than a second."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from gltf_bullet.printable import printable
 __all__ = ["PATIENCE", "Show", "waiting"]
 
 PATIENCE = 1.0
-"""[s] Shorter waits are not worth a line."""
+"""[s] Longest wait that is not shown."""
 REFRESH = 0.1
-"""[s] Between two looks at a bar: telling it of every step costs more than a small scene's step."""
+"""[s] Interval of updating a bar: to update it at every step costs more than a small scene's
+step."""
 
 Show: TypeAlias = Callable[[str, float], None]
-"""Says what is being done and the share of it that is done, 0..1; negative where nobody knows."""
+"""Shows the current work and its finished share, 0..1; negative if unknown."""
 
 
 @contextmanager
 def waiting(what: str) -> Iterator[Show]:
-    """A bar on a terminal that goes away at the end; one line per kind of work elsewhere.
+    """Show a bar on a terminal, removed at the end, or one line per kind of work elsewhere.
 
     Args:
-        what: Said until the work itself says something else.
+        what: Text until the work reports its own.
     """
     show = _bar if console(err=True).is_terminal else _lines
     with show(what) as shown:

@@ -1,1 +1,1 @@
-"""From a world, described free of any engine, to glTF with KHR_physics_rigid_bodies."""
+"""glTF files with KHR_physics_rigid_bodies from a world described independently of the engine."""

@@ -1,6 +1,6 @@
-"""A world of multibodies as values: what an engine can tell, before glTF has a say.
+"""Description of a world of multibodies as values, independent of the engine and of glTF.
 
-Frames are right-handed with whatever axis up; shapes are Bullet's: round ones stand on +Z.
+Frames are right-handed with either axis up; shapes are Bullet's: round ones are along +Z.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class MeshGeometry:
     """Triangles; equal by content, so that users of the same mesh share it."""
 
     points: FloatArray
-    """[m], shape [point_count, 3]."""
+    """Positions [m], shape [point_count, 3]."""
     triangles: IntArray
     """Shape [triangle_count, 3]."""
     normals: FloatArray | None = None
-    """Unit length, shape [point_count, 3]; ``None``: flat."""
+    """Unit length, shape [point_count, 3]; ``None``: flat shading."""
     uvs: FloatArray | None = None
-    """v grows downwards as in glTF, shape [point_count, 2]."""
+    """Texture coordinates, v growing downwards as in glTF, shape [point_count, 2]."""
     name: str = ""
 
     @cached_property
@@ -93,7 +93,7 @@ class RoundShape:
 
     radius: float
     height: float
-    """[m] from end to end; of a capsule between the centres of its caps."""
+    """[m] From end to end; of a capsule between the centres of its caps."""
     is_capsule: bool
 
 
@@ -117,7 +117,7 @@ ShapeGeometry: TypeAlias = BoxShape | BallShape | RoundShape | PlaneShape | Mesh
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """What a visual looks like."""
+    """Appearance of a visual: colour, texture and sides."""
 
     color: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
     """sRGB and alpha, as PyBullet takes them; times the texture."""
@@ -128,15 +128,15 @@ class Surface:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedSurface:
-    """What the file of a scene says of a collider; engines have an approximation of it."""
+    """Material and filters of a collider from a scene's file; engines have an approximation."""
 
     scene: int
-    """Whose file says whom it meets; -1: the bits of the link do."""
+    """Scene whose file decides the collisions; -1: the bits of the link decide."""
     material: PhysicsMaterial | None
-    """``None``: somebody has given the link other numbers since, which count."""
+    """``None`` if the link was given other coefficients since, which count."""
     filter: CollisionFilter | None = None
     outward: CollisionFilter | None = None
-    """What the filter means to colliders of other scenes."""
+    """The filter as colliders of other scenes see it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +146,14 @@ class ColliderDescription:
     shape: ShapeGeometry
     link_from_shape: Pose
     stated: StatedSurface | None = None
-    """``None``: the numbers and bits of the link are all that is known."""
+    """``None`` if only the coefficients and bits of the link are known."""
     scale: Vec3 = (1.0, 1.0, 1.0)
-    """Of the shape, before it is placed."""
+    """Scale of the shape, applied before its pose."""
 
 
 @dataclass(frozen=True, slots=True)
 class VisualDescription:
-    """A shape that is drawn."""
+    """A shape that is drawn, with its pose and appearance."""
 
     shape: ShapeGeometry
     link_from_shape: Pose
@@ -162,7 +162,7 @@ class VisualDescription:
 
 
 class JointKind(enum.Enum):
-    """How a link moves relative to its parent."""
+    """Kind of motion of a link relative to its parent."""
 
     FIXED = "fixed"
     REVOLUTE = "revolute"
@@ -188,33 +188,33 @@ class LinkJointDescription:
     kind: JointKind
     name: str
     axis: Vec3 = (0.0, 0.0, 1.0)
-    """In link axes, unit length; of a planar joint the normal."""
+    """Axis in the link frame, unit length; of a planar joint the normal."""
     lower: float = -math.inf
-    """[rad] or [m]"""
+    """Lower limit [rad] or [m]."""
     upper: float = math.inf
     swings: Vec3 | None = None
-    """[rad] Of a spherical joint the largest turns about X, Y and Z of the child's axes of inertia,
-    to both sides; ``None``: it is free."""
+    """[rad] Largest rotations of a spherical joint about X, Y and Z of the child's axes of inertia,
+    in both directions; ``None`` if it is free."""
     max_force: float = 0.0
     """Effort [N m] or [N]; 0: not stated."""
     max_velocity: float = 0.0
-    """[rad/s] or [m/s]; 0: not stated. glTF cannot say it."""
+    """[rad/s] or [m/s]; 0: not stated. glTF has no property for it."""
     damping: float = 0.0
-    """[N m s/rad] or [N s/m]"""
+    """Damping of the joint [N m s/rad] or [N s/m]."""
     added_damping: float = 0.0
-    """Of :attr:`damping`, what was added to that of a scene's file."""
+    """Part of :attr:`damping` that was added to the damping of a scene's file."""
     friction: float = 0.0
-    """Not simulated by Bullet; glTF cannot say it."""
+    """Not simulated by Bullet; glTF has no property for it."""
     mimic: MimicRule | None = None
     anchor: Vec3 = (0.0, 0.0, 0.0)
-    """[m] A point of its axis, in the link frame."""
+    """[m] A point of the axis, in the link frame."""
     stated: JointDescription | None = None
-    """All of its limits and drives, about the axes of the joint's frame; ``None``: the numbers
-    here say them."""
+    """All of its limits and drives, about the axes of the joint's frame; ``None`` if the fields of
+    this class state them."""
     enable_collision: bool = False
-    """Whether the link and its parent may touch each other."""
+    """True if the link and its parent may collide."""
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """What glTF cannot say, as it goes into ``extras``."""
+    """Properties without a counterpart in glTF, as written to ``extras``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class FrameDescription:
     name: str
     link_from_frame: Pose
     field_of_view: float = 0.0
-    """[rad] Of a camera, vertically; 0: it is none."""
+    """Vertical field of view of a camera [rad]; 0 for a frame that is no camera."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,43 +235,43 @@ class LinkDescription:
     parent: int = -1
     """Index among the links of the body; -1 for the base."""
     joint: LinkJointDescription | None = None
-    """``None`` for the base, and for what stands still with a parent without motion."""
+    """``None`` for the base, and for links fixed to a parent without motion."""
     parent_from_link: Pose = IDENTITY_POSE
-    """At joint position 0; not used for the base."""
+    """Pose at joint position 0; not used for the base."""
     world_from_link: Pose = IDENTITY_POSE
-    """Now."""
+    """Current pose."""
     mass: float = 0.0
-    """[kg]; 0 on a base fixes it, on another link it has none."""
+    """[kg]; 0 fixes a base; another link with 0 has no mass."""
     inertia_diagonal: Vec3 = (0.0, 0.0, 0.0)
     """Principal moments [kg m^2]."""
     link_from_inertial: Pose = IDENTITY_POSE
     """Centre of mass and principal axes."""
     linear_velocity: Vec3 = (0.0, 0.0, 0.0)
-    """Of the centre of mass [m/s], world axes."""
+    """Velocity of the centre of mass in world axes [m/s]."""
     angular_velocity: Vec3 = (0.0, 0.0, 0.0)
-    """[rad/s], world axes."""
+    """Angular velocity in world axes [rad/s]."""
     friction: float = 0.5
     restitution: float = 0.0
     rolling_friction: float = 0.0
     spinning_friction: float = 0.0
     contact_spring: tuple[float, float] | None = None
-    """Stiffness [N/m] and damping [N s/m] of its contacts; ``None``: they are rigid."""
+    """Stiffness [N/m] and damping [N s/m] of its contacts; ``None`` if they are rigid."""
     anisotropic_friction: Vec3 | None = None
-    """Factors along the axes of the inertial frame; ``None``: friction is the same along all."""
+    """Factors along the axes of the inertial frame; ``None`` if friction is isotropic."""
     friction_anchor: bool = False
-    """Whether contacts hold on to the point where they began."""
+    """True if contacts have a friction anchor: they pull back to the point where they began."""
     damping: tuple[float, float] = (0.0, 0.0)
-    """Share of the linear and of the angular velocity that goes in a second, where it is known."""
+    """Share of the linear and of the angular velocity that is lost per second, if known."""
     gravity_factor: float = 1.0
-    """Which engines have no number for."""
+    """Factor of gravity; engines have no number for it."""
     is_free: bool = False
-    """Whether a base without mass falls, with what hangs on it."""
+    """True if a base without mass falls, with the links attached to it."""
     is_kinematic: bool = False
-    """Whether a base without mass is moved, though it may stand still at the moment."""
+    """True if a base without mass is moved, even if it does not move at the moment."""
     group: int = 1
-    """Collision bits."""
+    """Collision group bits."""
     mask: int = -1
-    """Collision bits."""
+    """Collision mask bits."""
     colliders: tuple[ColliderDescription, ...] = ()
     visuals: tuple[VisualDescription, ...] = ()
     frames: tuple[FrameDescription, ...] = ()
@@ -284,13 +284,13 @@ class BodyDescription:
     name: str
     links: tuple[LinkDescription, ...]
     self_collision: bool = False
-    """Whether its links may touch each other."""
+    """True if its links may collide with each other."""
     holder: tuple[int, str] | None = None
-    """Number and name of what it is a part of, with other bodies of the same number: a robot."""
+    """Number and name of the robot that the body is a part of, equal for all of its parts."""
 
 
 class ConstraintKind(enum.Enum):
-    """What a constraint holds."""
+    """Relative motion that a constraint leaves: rotation about a point, none, or a slide."""
 
     POINT = "point"
     FIXED = "fixed"
@@ -305,9 +305,9 @@ class ConstraintDescription:
     parent: tuple[int, int]
     """Indices of a body and of one of its links, the base being 0."""
     child: tuple[int, int]
-    """Likewise; (-1, -1): the world."""
+    """Indices of body and link of the child; (-1, -1) for the world."""
     parent_from_frame: Pose
-    """In the link frame."""
+    """Pose of the constraint in the link frame."""
     child_from_frame: Pose
     axis: Vec3 = (1.0, 0.0, 0.0)
     max_force: float = math.inf
@@ -315,34 +315,34 @@ class ConstraintDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedJoint:
-    """A joint of a scene's file, with its limits and drives; engines know a part of them."""
+    """A joint of a scene's file, with its limits and drives; engines have only a part of them."""
 
     name: str
     joint: Joint
-    """Its nodes are those of the scene's file."""
+    """The joint of the model; its nodes are those of the scene's file."""
     parent: tuple[int, int]
-    """Indices of a body and of one of its links; (-1, -1): the world."""
+    """Indices of a body and of one of its links; (-1, -1) for the world."""
     child: tuple[int, int]
     parent_from_frame: Pose
-    """In the link frame, as the bodies stand now."""
+    """Pose of the attachment in the link frame, as the bodies are now."""
     child_from_frame: Pose
     leader: str = ""
-    """The name of the joint that it follows, if any."""
+    """Name of the joint that it follows; empty without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldDescription:
-    """Everything that goes into one file."""
+    """The content of one file."""
 
     bodies: tuple[BodyDescription, ...]
     constraints: tuple[ConstraintDescription, ...] = ()
     joints: tuple[StatedJoint, ...] = ()
     gravity: Vec3 | None = None
-    """[m/s^2]; ``None``: the file is to state none."""
+    """Gravity [m/s^2]; ``None`` if the file is to state none."""
     up_axis: str = "z"
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """What glTF cannot say of the world, as it goes into ``extras``."""
+    """Properties of the world without a counterpart in glTF, as written to ``extras``."""
     default_masks: Mapping[bool, tuple[int, int]] = field(
         default_factory=lambda: {True: (1, -1), False: (2, -3)}
     )
-    """Group and mask that the engine gives bodies that move (True) and that do not."""
+    """Group and mask that the engine gives moving bodies (True) and others (False)."""

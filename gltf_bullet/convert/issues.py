@@ -1,4 +1,4 @@
-"""What a world has and glTF has no words for."""
+"""Issues of the conversion: properties of a world or robot that glTF or PyBullet lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joints as nodes: within bodies, of constraints, and as the files of scenes state them."""
+"""Joints as nodes: joints within bodies, constraints, and joints that files of scenes state."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ __all__ = [
     "tidy",
 ]
 
-# --- The limits that PyBullet puts on spherical joints of a URDF, as limits of glTF ---------------
+# --- PyBullet's limits of spherical joints of a URDF as limits of glTF ----------------------------
 #
-# PyBullet swings the child's axes of inertia: it takes ``lower`` and ``upper`` of ``<limit>`` for
-# the largest swings about X and Y, to both sides, and ``twist`` for the largest turn about Z; all
-# or none of them act (measured with 3.2.7).
+# PyBullet measures swings about the child's axes of inertia: it takes ``lower`` and ``upper`` of
+# ``<limit>`` for the largest swings about X and Y, in both directions, and ``twist`` for the
+# largest twist about Z; all or none of them act (measured with 3.2.7).
 
 _UNREACHABLE: Vec3 = (math.pi, 0.5 * math.pi, math.pi)
-"""[rad] Angles that PyBullet never sees about X, Y and Z."""
+"""[rad] Angles that PyBullet never measures about X, Y and Z."""
 
 
 def ball_limits(largest: Vec3) -> list[JointLimit]:
-    """Limits of the turns about X, Y and Z [rad] to both sides.
+    """Limits of rotations about X, Y and Z [rad] in both directions.
 
-    A turn about one of the axes alone is limited as PyBullet does; for others see
+    A rotation about one of the axes alone is limited as PyBullet does; for others see
     :func:`swing_gap`.
     """
     return [
@@ -61,9 +61,9 @@ def ball_limits(largest: Vec3) -> list[JointLimit]:
 
 
 def swing_gap(largest: Vec3) -> float:
-    """How far PyBullet's limit of a swing about a slanted axis is from glTF's at most [rad].
+    """Largest difference of PyBullet's and glTF's limit of a swing about a slanted axis [rad].
 
-    glTF limits the twists about X and Y. PyBullet limits two of three Euler angles: of a swing by
+    glTF limits the twists about X and Y. PyBullet limits two of three Euler angles: for a swing by
     ``s`` about (c, d, 0) these are ``atan2(c sin s, cos s)`` and ``asin(d sin s)``.
     """
     slants = np.linspace(1e-6, 0.5 * math.pi - 1e-6, 1001)
@@ -80,19 +80,21 @@ def swing_gap(largest: Vec3) -> float:
     return float(np.abs(ours - theirs).max())
 
 
+# --- Joints as nodes ------------------------------------------------------------------------------
+
 _AXES: tuple[Vec3, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _ALIGNED = 1e-12
-"""A joint axis this close to one of its frame's needs no frame of its own."""
+"""Largest deviation of a joint axis from an axis of its frame, in which it needs no other frame."""
 
 
 def joint_frame(link: LinkDescription) -> Pose:
-    """parent_link_from_joint: the joint is about an axis of its node's frame."""
+    """parent_link_from_joint: an axis of this frame is the axis of the joint."""
     anchor = (0.0, 0.0, 0.0) if link.joint is None else link.joint.anchor
     return link.parent_from_link @ Pose(joint_turn(link)[1], anchor)
 
 
 def joint_turn(link: LinkDescription) -> tuple[int, Quat]:
-    """The axis of a joint's frame that the joint is about, and link_from_joint's rotation.
+    """Number of the joint's axis in its frame, and the rotation of link_from_joint.
 
     Bullet has the position, velocity and limits of a ball about the axes of the link's inertia.
     """
@@ -106,7 +108,7 @@ def joint_turn(link: LinkDescription) -> tuple[int, Quat]:
 
 
 def frame_of_axis(axis: Vec3) -> tuple[int, Quat]:
-    """The axis of a joint's frame that the joint is about, and link_from_joint's rotation."""
+    """Number of an axis in a frame of its own, and the rotation of link_from_joint."""
     for k, unit in enumerate(_AXES):
         if max(abs(a - b) for a, b in zip(axis, unit, strict=True)) < _ALIGNED:
             return k, (0.0, 0.0, 0.0, 1.0)
@@ -115,7 +117,7 @@ def frame_of_axis(axis: Vec3) -> tuple[int, Quat]:
 
 
 def describe_joint(joint: LinkJointDescription, axis: int) -> JointDescription:
-    """Limits and drives; all that is not free is locked."""
+    """Limits and drives of a joint; axes that are not free are locked."""
     if joint.stated is not None:
         return joint.stated
     turns, slides = {
@@ -157,7 +159,7 @@ def place_constraint(
     constraint: ConstraintDescription,
     diagnostics: Diagnostics,
 ) -> None:
-    """A joint node in the parent link and an attachment node in the child link, or the world."""
+    """Add a joint node in the parent link and an attachment node in the child link or the world."""
     axis, turn = 0, (0.0, 0.0, 0.0, 1.0)
     if constraint.kind is ConstraintKind.PRISMATIC:
         axis, turn = frame_of_axis(constraint.axis)
@@ -179,7 +181,7 @@ def place_constraint(
         node=ends[0],
         connected_node=ends[1],
         description=describe_joint(LinkJointDescription(kind=kind, name=name), axis),
-        # Constraints leave collisions as they are.
+        # Constraints do not change collisions.
         enable_collision=True,
     )
     if constraint.max_force < math.inf:
@@ -191,7 +193,7 @@ def place_constraint(
 
 
 def place_stated_joint(result: WorldNodes, stated: StatedJoint, diagnostics: Diagnostics) -> None:
-    """A joint of a scene's file, between the bodies as they stand now."""
+    """Add a joint of a scene's file, between the current poses of the bodies."""
     ends = []
     for (body, link), link_from_frame in (
         (stated.parent, stated.parent_from_frame),
@@ -224,10 +226,10 @@ def note_rest(
     on_fixed_base: bool,
     notes: Mapping[str, Any] | None = None,
 ) -> None:
-    """Keep what KHR cannot say of a joint in ``extras``.
+    """Write properties of a joint that KHR lacks to ``extras``, and report them.
 
-    ``max_force``: of one that cannot move; ``mimic``: joint, multiplier, offset; ``notes``: what
-    is kept as it is.
+    ``max_force``: effort of a joint that cannot move; ``mimic``: joint, multiplier, offset;
+    ``notes``: further entries of ``extras``.
     """
     kept: dict[str, Any] = dict(notes or {})
     if max_velocity > 0.0:
@@ -249,7 +251,7 @@ def note_rest(
 
 
 def tidy(pose: Pose) -> Pose:
-    """The identity where only rounding is between."""
+    """The identity if the pose is one within rounding."""
     x, y, z, w = pose.rotation_xyzw
     if max(map(abs, (x, y, z, *pose.translation))) < 1e-15 and w > 0.0:
         return IDENTITY_POSE

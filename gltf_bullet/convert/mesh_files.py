@@ -16,15 +16,15 @@ from gltf_bullet.transforms import FloatArray
 __all__ = ["MeshFile", "read_mesh_file", "write_obj"]
 
 _WITHIN = (".glb", ".gltf")
-"""Kinds of files that hold their pictures; others are read only if the robot may name them."""
+"""Suffixes of files that contain their images; others are read only if the robot may name them."""
 _PLACED = (".dae", ".glb", ".gltf", ".3mf")
-"""Kinds of files that place their parts."""
+"""Suffixes of files that place their parts."""
 _IMAGE_MAGIC = (b"\x89PNG", b"\xff\xd8\xff")
 
 
 @dataclass(frozen=True, slots=True)
 class MeshFile:
-    """The contents of a file."""
+    """The content of a mesh file."""
 
     geometry: MeshGeometry
     texture: bytes | None
@@ -32,11 +32,11 @@ class MeshFile:
 
 
 def read_mesh_file(path: str, may_read: Callable[[Path], bool] | None = None) -> MeshFile:
-    """Read a file.
+    """Read a mesh file.
 
     Args:
-        path: Of the mesh.
-        may_read: Which of the files that it names may be read; ``None``: all.
+        path: Path of the mesh.
+        may_read: Tells whether a file that the mesh names may be read; ``None``: all may.
 
     Raises:
         OSError: It cannot be read.
@@ -55,7 +55,7 @@ def read_mesh_file(path: str, may_read: Callable[[Path], bool] | None = None) ->
         arguments |= {"skip_materials": True, "group_material": False}
     try:
         loaded = trimesh.load_scene(path, **arguments)
-        # A dump would lose the normals of those that are not placed.
+        # ``dump`` would lose the normals of meshes that are not placed.
         parts = loaded.dump() if file.suffix.lower() in _PLACED else loaded.geometry.values()
         meshes = [m for m in parts if len(getattr(m, "faces", ()))]
     except (OSError, ValueError, ImportError):
@@ -115,13 +115,13 @@ def write_obj(mesh: MeshFile, path: Path) -> None:
 
 
 def _names_others(file: Path) -> bool:
-    """Whether a glTF file has buffers or images in other files, which trimesh would read."""
+    """Return True if a glTF file has external buffers or images, which trimesh would read."""
     uris = re.findall(rb'"uri"\s*:\s*"([^"]{0,5})', file.read_bytes())
     return any(not uri.startswith(b"data:") for uri in uris)
 
 
 def _own_texture(mesh: Any) -> bytes | None:
-    """The picture within a file, as PNG."""
+    """The image within a file, as PNG."""
     material = getattr(mesh.visual, "material", None)
     image = getattr(material, "baseColorTexture", None) or getattr(material, "image", None)
     if image is None:
@@ -142,7 +142,7 @@ def _uvs(mesh: Any) -> FloatArray:
 
 
 def _texture(file: Path, may_read: Callable[[Path], bool] | None) -> bytes | None:
-    """The first picture that the materials of an OBJ file name: PyBullet shows no other."""
+    """The first image that the materials of an OBJ file name: PyBullet shows no other."""
     if file.suffix.lower() != ".obj":
         return None
     text = file.read_text(encoding="utf-8", errors="replace")

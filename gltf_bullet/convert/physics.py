@@ -1,7 +1,8 @@
-"""A world's bodies as nodes, and their physics as a :class:`PhysicsScene` over those nodes.
+"""The bodies of a world as nodes, and their physics as a :class:`PhysicsScene` over those nodes.
 
-Links are nested as they hang on each other: a joint is a node of its parent link, under its name,
-and its child link is below it, so that the local transform of the child *is* the joint's position.
+Links are nested like the multibody: a joint is a node of its parent link, under its name, and its
+child link is below it, so that the local transform of the child *is* the joint's position. The
+file is long since filters, materials and nodes of one link are written together.
 """
 
 from __future__ import annotations
@@ -57,31 +58,31 @@ from gltf_bullet.transforms import IDENTITY_POSE, Pose, rotation_to
 
 __all__ = ["collision_filters", "place_world"]
 
-# --- Who meets whom, as collision filters of KHR_physics_rigid_bodies -----------------------------
+# --- Collision filters of KHR_physics_rigid_bodies for the collisions of a world ------------------
 
 _Where: TypeAlias = tuple[int, int, int]
-"""Numbers of a body, of one of its links and of a collider of that."""
+"""Indices of a body, of one of its links and of a collider of that link."""
 
 
 class _Class(NamedTuple):
-    """Colliders that meet the same others."""
+    """Colliders that collide with the same others."""
 
     group: int
     mask: int
     apart: int
-    """The body whose links do not meet one another, or -1."""
+    """The body whose links do not collide with one another, or -1."""
     scene: int
-    """Whose file says what meets, or -1."""
+    """Scene whose file decides collisions, or -1."""
     filter: CollisionFilter | None
     outward: CollisionFilter | None
 
 
 def collision_filters(world: WorldDescription) -> dict[_Where, CollisionFilter]:
-    """Filters by collider; without one where none is needed.
+    """Filters by collider; colliders that need none have no entry.
 
-    Bullet's default: a pair meets when either side's group is in the other's mask. That is no
-    property of one side, so where bits are not the default ones every class names what it meets.
-    Where all colliders are of one scene, they have the filters of its file.
+    Bullet's default: a pair collides when either side's group is in the other's mask. That is no
+    property of one side, so with bits other than the default ones every class names all partners.
+    If all colliders belong to one scene, they have the filters of its file.
     """
     colliders = [
         ((number, k, c), link, collider)
@@ -105,7 +106,7 @@ def collision_filters(world: WorldDescription) -> dict[_Where, CollisionFilter]:
         excludes_itself = not body.self_collision and touching > 1
         found = _class(link, collider.stated, number if excludes_itself else -1)
         if found.scene >= 0:
-            # Bits also keep surfaces apart of which each pair has links of its own.
+            # Bits also separate pair-specific surfaces, which are links of their own.
             plain = plain and found.filter is None
         else:
             moves = k > 0 or link.mass > 0.0
@@ -134,7 +135,7 @@ def _class(link: LinkDescription, stated: StatedSurface | None, apart: int) -> _
 def _self_exclusions(
     world: WorldDescription, classes: dict[_Where, _Class]
 ) -> dict[_Where, CollisionFilter]:
-    """One system per body that does not meet itself; everybody else needs no filter."""
+    """One system per body that does not collide with itself; other bodies need no filter."""
     used: set[str] = set()
     by_body: dict[int, CollisionFilter] = {}
     for number in dict.fromkeys(c.apart for c in classes.values() if c.apart >= 0):
@@ -157,11 +158,11 @@ def _meets(a: _Class, b: _Class) -> bool:
     return bool(a.group & b.mask) or bool(b.group & a.mask)
 
 
-# --- The surface of a link as a material of glTF, and what a material has no words for ------------
+# --- Surfaces of links as materials of glTF, and contact properties that materials lack -----------
 
 
 def material_of(link: LinkDescription) -> PhysicsMaterial:
-    """Friction and restitution, inside the ranges that glTF has for them."""
+    """Friction and restitution, clamped to the ranges of glTF."""
     friction = max(0.0, link.friction)
     return PhysicsMaterial(
         static_friction=friction,
@@ -174,7 +175,7 @@ def material_of(link: LinkDescription) -> PhysicsMaterial:
 
 
 def lost_of(link: LinkDescription) -> Iterator[tuple[str, str]]:
-    """What of a link's motion and contacts glTF has no words for, and what is done with it."""
+    """Properties of a link's motion and contacts that glTF lacks, each with the consequence."""
     left_out = "they are left out"
     if any(link.damping):
         linear, angular = link.damping
@@ -208,12 +209,14 @@ def lost_of(link: LinkDescription) -> Iterator[tuple[str, str]]:
         yield "the friction anchor", "it is left out"
 
 
+# --- Nodes of bodies, with their motions, colliders and joints ------------------------------------
+
 MASSLESS = 1e-6
-"""Share of the lightest link's mass that stands for none: KHR takes 0 for infinite."""
+"""Mass of a link without mass, as share of the lightest link's: KHR takes 0 for infinite."""
 _LEAST_MASS = 1e-9
-"""[kg] The least that the engine carries."""
+"""[kg] The smallest mass that the engine carries."""
 GYRATION = 1e-3
-"""[m] How far from its centre such a mass is."""
+"""[m] Radius of gyration of such a link."""
 
 _Y_UP_FROM_Z_UP = Pose((-(0.5**0.5), 0.0, 0.0, 0.5**0.5), (0.0, 0.0, 0.0))
 
@@ -236,7 +239,7 @@ def place_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldNodes
 
 
 class _Placer:
-    """Puts one body into the file."""
+    """Adds one body to the file."""
 
     def __init__(
         self,
@@ -257,7 +260,7 @@ class _Placer:
         self._pointlike: list[str] = []
 
     def place(self, body: BodyDescription) -> None:
-        """Nodes of the body's name, its links and joints."""
+        """Add nodes for the body's name, its links and joints."""
         parent = self._result.world_node
         base = body.links[0]
         if body.holder is not None:
@@ -298,7 +301,7 @@ class _Placer:
         link_from_joint = Pose(turn, joint.anchor)
         parent_from_joint = joint_frame(link)
         joint_node = self._nodes.add(joint.name, parent, parent_from_joint)
-        # Where the link is now, seen from the joint.
+        # Current pose of the link relative to the joint.
         joint_from_link = (
             parent_link.world_from_link @ parent_from_joint
         ).inverse() @ link.world_from_link
@@ -330,7 +333,7 @@ class _Placer:
         link = body.links[index]
         is_base = index == 0
         if not is_base and link.joint is None:
-            return  # stands still with its parent
+            return  # fixed to its parent
         at_rest = not any(link.linear_velocity) and not any(link.angular_velocity)
         is_held = is_base and link.mass == 0.0 and not link.is_free
         if is_held and at_rest and not link.is_kinematic:
@@ -342,7 +345,7 @@ class _Placer:
         if is_held:
             self._result.motions[node] = Motion(
                 kind=MotionKind.KINEMATIC,
-                center_of_mass=link.link_from_inertial.translation,  # about which it turns
+                center_of_mass=link.link_from_inertial.translation,  # the centre of its rotation
                 linear_velocity=linear,
                 angular_velocity=angular,
             )
@@ -352,7 +355,7 @@ class _Placer:
             mass = self._no_mass
             self._weightless.append(link.name)
         if (not is_base or link.is_free) and min(inertia) <= 0.0:
-            # A zero on a base is infinite in Bullet as in KHR; on a link it is none (measured).
+            # A base with mass 0 is infinite in Bullet as in KHR; a link has no mass (measured).
             least = mass * GYRATION**2
             inertia = (max(inertia[0], least), max(inertia[1], least), max(inertia[2], least))
             if link.mass > 0.0:
@@ -409,7 +412,7 @@ class _Placer:
                 self._result.cameras.append((where, frame))
 
     def _shape(self, shape: ShapeGeometry) -> tuple[Shape, Pose]:
-        """A shape of the model, and how it stands in the frame of Bullet's."""
+        """A shape of the model, and its pose in the frame of Bullet's shape."""
         turned = _Y_UP_FROM_Z_UP.inverse()
         if isinstance(shape, BoxShape):
             return Box(size=shape.size), IDENTITY_POSE

@@ -1,7 +1,7 @@
-"""What robots must be before PyBullet sees them: some mistakes end its process, others pass it.
+"""Checks of robots before PyBullet loads them: it crashes on some mistakes and ignores others.
 
-Numbers that are none are 0 to it, vectors of another length too; joints in circles and links that
-hang on nothing end in a segmentation fault (measured with PyBullet 3.2.7).
+It takes words that are no numbers for 0, and vectors of a wrong length too; circles of joints and
+links without a parent end in a segmentation fault (measured with PyBullet 3.2.7).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from gltf_bullet.number_ranges import PLACE
 
 __all__ = ["c_number", "check_robot", "read_elements", "report_ignored"]
 
-# --- What PyBullet reads of robots, and by that what it passes over: measured with PyBullet 3.2.7
+# --- Elements and attributes that PyBullet reads; it ignores others: measured with PyBullet 3.2.7
 #
-# Each element was put into a small robot, alone; what changed nothing that PyBullet tells is not in
-# these tables.
+# Each element was added to a small robot, alone; elements without effect on what PyBullet reports
+# are not in these tables.
 
 CONTACT_VALUES: Final = (
     "lateral_friction", "rolling_friction", "spinning_friction", "restitution", "inertia_scaling",
@@ -61,7 +61,7 @@ _READ: Final[dict[str, dict[str, str]]] = {
         "parent": "link|",
         "child": "link|",
         "axis": "xyz|",
-        # Twists and mimic rules are read by ourselves.
+        # This package reads twists and mimic rules itself.
         "limit": "lower upper effort velocity twist|",
         "dynamics": "damping friction|",
         "mimic": "joint multiplier offset|",
@@ -103,11 +103,11 @@ _READ: Final[dict[str, dict[str, str]]] = {
         **_INERTIA_TEXTS,
     },
 }
-"""Per format and element (``parent/element`` where that matters): attributes | elements."""
+"""Attributes | elements, per format and element (``parent/element`` where that matters)."""
 
 
 def read_elements(root: XmlElement, kind: str) -> Iterator[tuple[str, XmlElement]]:
-    """What PyBullet reads, in the order of the file, each with its key in the table."""
+    """The elements that PyBullet reads, in the file's order, each with its key in ``_READ``."""
     table = _READ[kind]
     waiting = [root]
     while waiting:
@@ -120,7 +120,7 @@ def read_elements(root: XmlElement, kind: str) -> Iterator[tuple[str, XmlElement
 
 
 def report_ignored(root: XmlElement, kind: str, diagnostics: Diagnostics) -> None:
-    """Name each kind of element and attribute that PyBullet passes over, once."""
+    """Report each kind of element and attribute that PyBullet ignores, once."""
     elements: dict[tuple[str, str], list[XmlElement]] = {}
     attributes: dict[str, dict[str, list[XmlElement]]] = {}
     for key, element in read_elements(root, kind):
@@ -143,6 +143,8 @@ def report_ignored(root: XmlElement, kind: str, diagnostics: Diagnostics) -> Non
         diagnostics.report(ROBOT_ELEMENT_IGNORED, ROOT, what=what, where=where)
 
 
+# --- Numbers, types and names that robots must have -----------------------------------------------
+
 _ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
     "urdf": {
         "origin": "xyz:3@ rpy:3",
@@ -163,8 +165,8 @@ _ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
     },
     "sdf": {},
 }  # fmt: skip
-"""Per element its numbers: how many at least; + not negative, ! not all 0, ~ may be infinite, @ is
-a place or a size."""
+"""Least count of numbers per element and attribute; + not negative, ! not all 0, ~ may be infinite,
+@ is a place or a size."""
 
 _TEXTS: Final = {
     "pose": "6@", "mass": "1+", "ixx": "1", "ixy": "1", "ixz": "1", "iyy": "1", "iyz": "1",
@@ -172,7 +174,7 @@ _TEXTS: Final = {
     "xyz": "3", "lower": "1~", "upper": "1~", "effort": "1~", "velocity": "1", "friction": "1",
     "diffuse": "4", **dict.fromkeys(CONTACT_VALUES, "1"),
 }  # fmt: skip
-"""The same of SDF's elements, which hold their numbers as text."""
+"""Rules for the elements of SDF, which hold their numbers as text."""
 
 _NUMBER: Final = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf)", re.IGNORECASE)
 _JOINT_TYPES: Final = (
@@ -182,7 +184,7 @@ _TYPES_WITH_AXIS: Final = ("revolute", "continuous", "prismatic", "planar")
 
 
 def check_robot(root: XmlElement, kind: str, diagnostics: Diagnostics) -> None:
-    """Report what PyBullet would take wrongly without a word, or what would end its process."""
+    """Report values that PyBullet would misread silently, or that would crash it."""
     for key, element in read_elements(root, kind):
         for row in _ATTRIBUTES[kind].get(key, "").split():
             name, _, rule = row.partition(":")
@@ -203,7 +205,7 @@ def _check_numbers(
     element: XmlElement, what: str, text: str, rule: str, diagnostics: Diagnostics
 ) -> None:
     if "$(" in text:
-        return  # named as misread: PyBullet takes what numbers there are
+        return  # reported as misread: PyBullet takes the numbers that it finds
     count = int(rule[0])
     finite = "" if "~" in rule else "finite "
     allowed = f"a {finite}number" if count == 1 else f"{count} {finite}numbers"
@@ -226,13 +228,13 @@ def _check_numbers(
 
 
 def c_number(word: str) -> float:
-    """As C reads it, which takes no offence at what follows ("0.5," and "1.57." are in use)."""
+    """A number as C reads it, ignoring what follows ("0.5," and "1.57." are in use), or NaN."""
     found = _NUMBER.match(word)
     return math.nan if found is None else float(found[0])
 
 
 def _joint_type(element: XmlElement) -> str:
-    """Of the joint that an axis belongs to."""
+    """Type of the joint that an axis belongs to."""
     joint: XmlElement | None = element
     while joint is not None and joint.tag != "joint":
         joint = joint.parent
@@ -270,7 +272,7 @@ def _sdf_joints(model: XmlElement) -> list[Joint]:
 def _check_tree(
     owner: XmlElement, shown: str, joints: Sequence[Joint], diagnostics: Diagnostics
 ) -> None:
-    """Links and joints of a robot or model make one tree."""
+    """Check that links and joints of a robot or model form one tree."""
     links = owner.named("link")
     _check_names(links, "links", f"a name that no other link of the {shown} has", diagnostics)
     _check_names(
@@ -310,7 +312,7 @@ def _check_tree(
 
 
 def _circle(above: dict[str, tuple[XmlElement, str]]) -> list[str]:
-    """Links that hang on each other; none where all is a tree."""
+    """Links of a cycle; empty if there is none."""
     done: set[str] = set()
     for start in above:
         way: dict[str, None] = {}

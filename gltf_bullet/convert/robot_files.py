@@ -1,4 +1,4 @@
-"""URDF and SDF texts, checked, and as far as PyBullet needs help with them: paths, mimics."""
+"""URDF and SDF texts, checked and completed for PyBullet: paths of files, mimic rules, limits."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from gltf_bullet.errors import ContainerError
 
 __all__ = ["RobotText", "read_robot_text"]
 
-# --- What PyBullet reads of robots and takes for something else than their formats mean by it -----
+# --- Elements that PyBullet misreads: it takes them for something else than their format defines --
 #
 # Measured with PyBullet 3.2.7, by loading small robots with and without each of these.
 
 
 def report_misread(root: XmlElement, kind: str, diagnostics: Diagnostics) -> None:
-    """Name what becomes something else, and what is dropped for what it says."""
+    """Report elements that PyBullet takes for something else, or drops because of their value."""
     readers = {"urdf": _of_urdf, "sdf": _of_sdf}
     for elements, what, taken in readers[kind](root):
         if not elements:
@@ -53,11 +53,11 @@ def report_misread(root: XmlElement, kind: str, diagnostics: Diagnostics) -> Non
 
 
 Finding = tuple[list[XmlElement], "str | Callable[[Sequence[XmlElement]], str]", str]
-"""Elements, what they are, and what PyBullet takes them for; empty: nothing."""
+"""Elements, their description, and what PyBullet takes them for; empty: nothing."""
 
 
 def _counted(what: str) -> Callable[[Sequence[XmlElement]], str]:
-    """How many there are, and what they are called."""
+    """A function that describes elements by number, kind and names."""
 
     def shown(elements: Sequence[XmlElement]) -> str:
         names = [repr(element.name) for element in elements if element.name]
@@ -103,6 +103,9 @@ def _is_static(model: XmlElement) -> bool:
     return static is not None and static.text in ("1", "true", "True")
 
 
+# --- Texts that PyBullet can load, and the edits that make them -----------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class RobotText:
     """A robot description that PyBullet can load from anywhere."""
@@ -110,22 +113,23 @@ class RobotText:
     format: str
     """``"urdf"`` or ``"sdf"``."""
     text: str
-    """With the paths of its files made absolute, without what needs files that nobody finds."""
+    """The text with absolute paths of its files, without elements whose files are not found."""
     mimic: dict[str, MimicRule]
-    """By joint."""
+    """Mimic rules by joint."""
     twists: dict[str, float]
-    """[rad] Of limits of spherical joints, by joint; 0: there is none, so that none acts."""
+    """Limits [rad] of the twist of spherical joints by joint; 0 if there is none, so that none
+    acts."""
     links: tuple[str, ...]
-    """Names of the links that it has."""
+    """Names of the links."""
     inertias: dict[str, StatedInertia] = field(default_factory=dict)
-    """URDF: what the file states, by link."""
+    """Inertias that a URDF states, by link."""
     joint_count: int = 0
-    """URDF: joints, fixed ones among them."""
+    """Number of joints of a URDF, fixed ones included."""
     meshes: dict[str, MeshFile] = field(default_factory=dict)
-    """By the name in the text that stands for a file of a kind that PyBullet does not read."""
+    """Meshes of formats that PyBullet does not read, by their name in the text."""
 
     def write(self, path: Path) -> None:
-        """Write the text, and beside it the meshes that are for it alone."""
+        """Write the text, and beside it the meshes converted for it."""
         text = self.text
         for name, mesh in self.meshes.items():
             write_obj(mesh, path.parent / name)
@@ -136,12 +140,12 @@ class RobotText:
 def read_robot_text(
     path: str | os.PathLike[str], diagnostics: Diagnostics, folders: RobotFolders | None = None
 ) -> RobotText:
-    """Read a description; what PyBullet will not make of it, and files not found, are reported.
+    """Read a description; what PyBullet ignores or misreads, and missing files, are reported.
 
     Args:
         path: The file.
         diagnostics: Receives the findings.
-        folders: Where it may name files; ``None``: beside itself and in packages.
+        folders: Folders in which it may name files; ``None``: its own and packages.
 
     Raises:
         OSError: It cannot be read.
@@ -202,7 +206,7 @@ def _edits_of_named_files(
     meshes: dict[str, MeshFile],
     diagnostics: Diagnostics,
 ) -> Iterator[Edit]:
-    """Of URDF and SDF: paths as they are found; without it the visual or collider."""
+    """Edits of a URDF or SDF: absolute paths of files; parts whose file is missing are removed."""
     missing: dict[tuple[str, str], list[XmlElement]] = {}
     converted: dict[tuple[str, str], list[XmlElement]] = {}
     stand_ins: dict[Path, str] = {}
@@ -245,7 +249,7 @@ def _read(
     folders: RobotFolders,
     diagnostics: Diagnostics,
 ) -> MeshFile | None:
-    """A mesh that PyBullet does not read; ``None`` was reported."""
+    """A mesh of a format that PyBullet does not read; ``None`` if a finding was reported."""
     try:
         return read_mesh_file(str(file), folders.holds)
     except (OSError, ValueError, ImportError) as error:
@@ -257,12 +261,12 @@ def _read(
 
 
 def _is_known(file: Path) -> bool:
-    """Whether PyBullet reads files of that kind; it refuses robots that have others (measured)."""
+    """Return True if PyBullet reads such files; it refuses robots with others (measured)."""
     return file.suffix.lower() in (".obj", ".stl", ".dae", ".vtk", ".cdf")
 
 
 def _file_of(element: XmlElement) -> tuple[str, int, int]:
-    """The file that an element names, and where in the text; an empty name: none."""
+    """The file that an element names, with its start and end in the text; an empty name: none."""
     if "filename" in element.attributes:
         return element.attributes["filename"]
     if element.tag == "uri":
@@ -271,7 +275,7 @@ def _file_of(element: XmlElement) -> tuple[str, int, int]:
 
 
 def _above(element: XmlElement, tags: tuple[str, ...]) -> XmlElement:
-    """The element of a kind that another is in; PyBullet reads files nowhere else."""
+    """The innermost element of a kind around another; PyBullet reads files nowhere else."""
     found = element
     while found.tag not in tags and found.parent is not None:
         found = found.parent
@@ -296,7 +300,7 @@ def _report_missing(
 
 
 def _mimic_rules(robot: XmlElement, diagnostics: Diagnostics) -> Iterator[tuple[str, MimicRule]]:
-    """Rules of joints that follow others."""
+    """Mimic rules by joint."""
     joints = {joint.name for joint in robot.named("joint")}
     for joint in robot.named("joint"):
         mimic = joint.first("mimic")
@@ -316,7 +320,7 @@ def _mimic_rules(robot: XmlElement, diagnostics: Diagnostics) -> Iterator[tuple[
 
 
 def _twists(robot: XmlElement, diagnostics: Diagnostics) -> Iterator[tuple[str, float]]:
-    """Largest twists of spherical joints, the only ones that PyBullet limits by them."""
+    """Largest twists of spherical joints, the only joints for which PyBullet uses them."""
     unused = []
     for joint in robot.named("joint"):
         limit = joint.first("limit")

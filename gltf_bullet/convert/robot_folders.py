@@ -1,7 +1,7 @@
-"""Which files a robot may name: what is in its folder, in ROS packages, and where users allow it.
+"""Files that a robot may name: those in its folder, in ROS packages, and in permitted folders.
 
-A robot that was downloaded must not copy other files of its user into what is made of it; a glTF
-file may not either.
+A downloaded robot must not copy other files of its user into the result; a glTF file may not
+either.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ __all__ = ["RobotFolders"]
 
 _SCHEME: Final = re.compile(r"^(package|model|file)://")
 _PACKAGE: Final = "package.xml"
-"""What makes a folder a ROS package."""
+"""File that marks a folder as a ROS package."""
 
 
 class _Place(NamedTuple):
-    """Where a file may be."""
+    """A path at which a named file may be, and the folder that must contain it."""
 
     path: Path
     root: Path
     """The folder that it must not leave."""
     follows_links: bool = False
-    """Whether links in that folder may lead elsewhere."""
+    """True if symbolic links in that folder may lead elsewhere."""
 
     def is_inside(self) -> bool:
         try:
@@ -38,35 +38,35 @@ class _Place(NamedTuple):
 
 
 class RobotFolders:
-    """The folders of one robot, and the files in them by the names that it has for them."""
+    """The folders of one robot; finds its files by the names in its description."""
 
     def __init__(self, file: Path, allowed: Iterable[str | os.PathLike[str]] = ()) -> None:
-        """Look around.
+        """Find the package of the robot.
 
         Args:
-            file: The description.
-            allowed: Folders that the user lets it name files in.
+            file: The robot's description.
+            allowed: Further folders in which the user lets it name files.
         """
         self._folder = file.absolute().parent
         above = (self._folder, *self._folder.parents)
         self._home = next((a for a in above if (a / _PACKAGE).is_file()), self._folder)
-        """What the robot came in: its package, or its folder."""
+        """The package of the robot, or its folder."""
         self._allowed = tuple(Path(folder).absolute() for folder in allowed)
         self._used = dict.fromkeys((self._home, *self._allowed), False)
         """The folders that files were found in, and whether their links are followed."""
 
     def of(self, file: Path) -> RobotFolders:
-        """The same for another file of the robot, which names files from where it is."""
+        """The folders for another file of the robot, whose names are relative to its place."""
         other = RobotFolders(file, self._allowed)
         other._home = self._home
         other._used = self._used
         return other
 
     def find(self, name: str) -> Path | None:
-        """Where a file is that the robot names; ``None``: nowhere that it may name.
+        """Path of a file that the robot names; ``None`` if no permitted folder has it.
 
-        Packages are found as ROS does; other names beside the description, or above it as far as
-        its package reaches.
+        Packages are found as ROS does; other names beside the description, or above it up to the
+        root of its package.
         """
         for place in self._places(name):
             if place.is_inside() and place.path.is_file():
@@ -75,12 +75,12 @@ class RobotFolders:
         return None
 
     def is_outside(self, name: str) -> bool:
-        """Whether a name leads out of all folders, whatever is there."""
+        """Return True if a name leads out of all permitted folders, even if no file exists."""
         places = list(self._places(name))
         return bool(places) and not any(place.is_inside() for place in places)
 
     def holds(self, path: Path) -> bool:
-        """Whether a file that a mesh of the robot names is in a folder that it may name."""
+        """Return True if a file that a mesh of the robot names is in a permitted folder."""
         return any(_Place(path, root, links).is_inside() for root, links in self._used.items())
 
     def _places(self, name: str) -> Iterator[_Place]:

@@ -1,8 +1,8 @@
-"""XML of robots as PyBullet's own parser (tinyxml2) takes it, with the place of everything.
+"""XML of robots, parsed like PyBullet's own parser (tinyxml2), with positions in the text.
 
-A strict parser refuses what robots are written in (prefixes that nothing declares, ``--`` in
-comments); this one forgives what PyBullet forgives. Entities of the file's own are never resolved,
-so that nothing in it can grow or lead to other files.
+Strict parsers refuse what is common in robots (undeclared prefixes, ``--`` in comments); this one
+accepts what PyBullet accepts. Entities that a file declares are never resolved, so that nothing in
+it can grow or lead to other files.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _ENTITY: Final = re.compile(r"&(?:#(\d{1,7})|#x([0-9a-fA-F]{1,6})|(amp|lt|gt|quo
 _ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _SKIPPED: Final = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">"))
 _MOST_ELEMENTS: Final = 1_000_000
-"""More than any robot has; each takes some hundred bytes."""
+"""Bound on the number of elements, above that of any robot; each takes some hundred bytes."""
 
 
 class XmlError(ValueError):
-    """Markup that neither this parser nor PyBullet's takes."""
+    """Markup that neither this parser nor PyBullet's accepts."""
 
     def __init__(self, line: int, found: str, allowed: str) -> None:
         super().__init__(f"line {line}: {found}; must be {allowed}")
@@ -45,31 +45,31 @@ class XmlError(ValueError):
 
 
 class XmlAttribute(NamedTuple):
-    """What stands behind a name."""
+    """The value of an attribute, with its position."""
 
     value: str
     start: int
-    """Where it begins in the text, quotes not included."""
+    """Start in the text, quotes not included."""
     end: int
 
 
 @dataclass(eq=False, slots=True)
 class XmlElement:
-    """An element and where it stands."""
+    """An element and its position."""
 
     tag: str
     line: int
     start: int
-    """Where its ``<`` is in the text."""
+    """Position of its ``<`` in the text."""
     parent: XmlElement | None
     attributes: dict[str, XmlAttribute] = field(default_factory=dict)
     children: list[XmlElement] = field(default_factory=list)
     text: str = ""
-    """What stands before its first child, without blanks at the ends."""
+    """Text before its first child, without blanks at the ends."""
     text_start: int = 0
     text_end: int = 0
     end: int = 0
-    """Behind its last ``>``."""
+    """Position after its last ``>``."""
 
     def get(self, name: str, default: str = "") -> str:
         """The value of an attribute."""
@@ -90,7 +90,7 @@ class XmlElement:
         return next((child for child in self.children if child.tag == tag), None)
 
     def all_below(self) -> Iterator[XmlElement]:
-        """Itself and all elements below, in the order of the file."""
+        """The element itself and all elements below, in the order of the file."""
         waiting = [self]
         while waiting:
             element = waiting.pop()
@@ -99,7 +99,7 @@ class XmlElement:
 
 
 class Edit(NamedTuple):
-    """What takes the place of a part of the text."""
+    """A replacement of a part of the text."""
 
     start: int
     end: int
@@ -107,7 +107,7 @@ class Edit(NamedTuple):
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
-    """The text with its parts replaced; edits within a part that another replaces are void."""
+    """The text with its parts replaced; edits within another replaced part are void."""
     parts = []
     at = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, -edit.end)):
@@ -118,14 +118,14 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
 
 
 def escaped(value: str) -> str:
-    """A value as it is written between quotes or tags."""
+    """A value with its special characters as entities, for use between quotes or tags."""
     for name in ("amp", "lt", "gt", "quot", "apos"):
         value = value.replace(_ENTITIES[name], f"&{name};")
     return value
 
 
 def parse_xml(text: str) -> XmlElement | None:
-    """The first element of a text; ``None`` where it has none.
+    """The first element of a text; ``None`` if it has none.
 
     Raises:
         XmlError: It is no XML.
@@ -181,7 +181,7 @@ def parse_xml(text: str) -> XmlElement | None:
 def _read_tag(
     text: str, start: int, line: int, parent: XmlElement | None
 ) -> tuple[XmlElement, int, bool]:
-    """An element's first tag, where the text goes on, and whether that was all of it."""
+    """An element's start tag, its end in the text, and True if the element is empty."""
     name = _NAME.match(text, start + 1)
     if name is None:
         raise XmlError(line, repr(text[start : start + 20]), "<name ...>")
@@ -203,7 +203,7 @@ def _read_tag(
 
 
 def _unescaped(value: str) -> str:
-    """As PyBullet's parser has it: what it does not know stays as it is."""
+    """The value with entities resolved as in PyBullet's parser: unknown ones stay."""
     return _ENTITY.sub(_character, value) if "&" in value else value
 
 
@@ -215,7 +215,7 @@ def _character(match: re.Match[str]) -> str:
 
 
 def places(elements: Sequence[XmlElement]) -> str:
-    """Where elements stand, in words."""
+    """Line numbers of elements, in words."""
     lines = list(dict.fromkeys(element.line for element in elements))
     word = "line" if len(lines) == 1 else "lines"
     return f"{word} {', '.join(map(str, lines[:3]))}{', ...' if len(lines) > 3 else ''}"

@@ -1,8 +1,8 @@
-"""Bodies of scenes as their files have them, put in the place of what the engine made of them.
+"""Bodies of loaded scenes as their files state them, in place of the engine's links.
 
-An engine has links for what a file has none for: for each axis of a joint of several, for surfaces
-that meet one partner only, for the ends of cut loops. And it has no words for drives, soft limits,
-and restitution that is right. The file has; where everything stands, the engine tells.
+An engine has links without a counterpart in the file: for each axis of a joint with several, for
+pair-specific surfaces, for the ends of cut loops. And it has no drives, soft limits or exact
+restitution. The file states these; the current poses come from the engine.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from gltf_bullet.transforms import IDENTITY_POSE, Pose
 __all__ = ["JointOfFile", "PartOfFile", "SceneOfFile", "with_scenes"]
 
 _Link = tuple[int, int]
-"""Id of a body and number of a link; -1 is its base."""
+"""Id of a body and index of a link; -1 is its base."""
 _Place = tuple[tuple[int, int], Pose]
-"""Indices of a body and link that are described, and the pose of another link in its frame."""
+"""Indices of a described body and link, and the pose of another link in its frame."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,15 +36,16 @@ class PartOfFile:
 
     name: str
     world_from_part: Pose
-    """Its node, without scale, now."""
+    """Current pose of its node, without scale."""
     surfaces: Mapping[_Link, StatedSurface | None]
-    """Its links, that with its mass first; ``None``: the link is a helper of the engine's."""
+    """Surfaces by link, that of the link with its mass first; ``None`` if the link is a helper of
+    the engine."""
     bits: Mapping[_Link, tuple[int, int]]
-    """Collision bits that the scene has given the links; others are somebody else's."""
+    """Collision bits that the scene has given the links; other bits were set by the user."""
     gravity_factor: float = 1.0
     is_kinematic: bool = False
     is_infinite: bool = False
-    """Whether the file says an infinite mass, for which the engine has a large one."""
+    """True if the file states an infinite mass, for which the engine has a large one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,20 +55,20 @@ class JointOfFile:
     name: str
     joint: Joint
     ends: tuple[int, int]
-    """Number of the part of the joint's node, and of the connected one; -1: the world."""
+    """Indices of the parts of the joint's node and of the connected one; -1 for the world."""
     world_from_ends: tuple[Pose, Pose]
-    """The two nodes, without scale, now."""
+    """Current poses of the two nodes, without scale."""
     leader: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneOfFile:
-    """What is known of a scene beyond what the engine tells."""
+    """Facts of a loaded scene that the engine does not know."""
 
     parts: tuple[PartOfFile, ...]
     joints: tuple[JointOfFile, ...]
     body_ids: frozenset[int]
-    """All bodies that the engine has for it, but those that only show something."""
+    """All bodies of the scene in the engine, except those that are only drawn."""
 
 
 def with_scenes(
@@ -79,10 +80,10 @@ def with_scenes(
     """A world with the bodies of scenes as their files have them.
 
     Args:
-        world: As the engine tells it.
-        body_ids: Of its bodies, in the same order.
-        scenes: That are in it with all of their bodies.
-        diagnostics: Receives what of these has no place in the result.
+        world: The world as the engine describes it.
+        body_ids: Ids of its bodies, in the same order.
+        scenes: Scenes in the world, with all of their bodies.
+        diagnostics: Receives the properties that the result cannot hold.
     """
     if not scenes:
         return world
@@ -139,7 +140,7 @@ def with_scenes(
 
 
 def _holder(number: int, robot: BodyDescription) -> tuple[int, str] | None:
-    """What bodies of a multibody hang under, so that it has its name again."""
+    """Number and name of a parent node for the bodies of a named multibody, else ``None``."""
     is_named = len(robot.links) > 1 and robot.name not in ("", "world", robot.links[0].name)
     return (number, robot.name) if is_named else None
 
@@ -193,7 +194,7 @@ def _stated(joint: JointOfFile, first: int, parts: Sequence[PartOfFile]) -> Stat
 
 
 def _report_added(body: BodyDescription, diagnostics: Diagnostics) -> None:
-    """The joints of a file have their own damping; what was added to that has no drive."""
+    """Report damping that was added to the joints of a file: it has no drive."""
     for link in body.links:
         added = 0.0 if link.joint is None else link.joint.added_damping
         if link.joint is not None and added:

@@ -1,8 +1,8 @@
-"""What PyBullet makes of URDF against its text, and what is done so that the text counts.
+"""Repairs of URDF texts where PyBullet would deviate from them.
 
 Measured with PyBullet 3.2.7: it lets numbers of ``<limit>`` decide over the type ``continuous``,
 gives links with mass and without collision shapes no inertia, cuts lines of more than about a
-thousand characters in the middle of a word, and ends beyond 127 joints.
+thousand characters in the middle of a word, and crashes above 127 joints.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ __all__ = [
 ]
 
 MOST_JOINTS: Final = 127
-"""Joints of one multibody, fixed ones among them."""
+"""Most joints of one multibody, fixed ones included."""
 _LONGEST_LINE: Final = 500
-"""Characters that PyBullet reads in one piece, with room to spare."""
+"""Characters per line, well below the number that PyBullet reads in one piece."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatedInertia:
-    """What an ``<inertial>`` says."""
+    """Content of an ``<inertial>`` element."""
 
     diagonal: Vec3
     """Principal moments [kg m^2]."""
@@ -70,7 +70,7 @@ def edits_of_limits(robot: XmlElement) -> Iterator[Edit]:
 
 
 def in_lines(text: str) -> str:
-    """The text with ends of lines where some are too long for PyBullet."""
+    """The text with line breaks added if some lines are too long for PyBullet."""
     if all(len(line) <= _LONGEST_LINE for line in text.splitlines()):
         return text
     text = re.sub(r">[ \t]*<", ">\n<", text)
@@ -78,7 +78,7 @@ def in_lines(text: str) -> str:
 
 
 def stated_inertias(robot: XmlElement) -> Iterator[tuple[str, StatedInertia]]:
-    """Inertias by link, as the file states them; without those that are 0 or no inertia."""
+    """Inertias by link, as the file states them, without those that are 0 or impossible."""
     for link in robot.named("link"):
         inertial = link.first("inertial")
         stated = None if inertial is None else inertial.first("inertia")
@@ -123,7 +123,7 @@ def _three(text: str) -> Vec3:
     return numbers[0], numbers[1], numbers[2]
 
 
-# --- The texts of robots, parsed: which format they are, or why they are none ---------------------
+# --- Parsed texts of robots: their format, or the reason why they have none -----------------------
 
 ROBOT_SUFFIXES: Final = (".urdf", ".xml", ".mjcf", ".sdf")
 
@@ -138,7 +138,7 @@ def robot_format(path: str | os.PathLike[str], diagnostics: Diagnostics) -> str:
 def parse_robot(
     path: str | os.PathLike[str], diagnostics: Diagnostics
 ) -> tuple[str, XmlElement, str]:
-    """The text of a file, its first element and the format that it stands for.
+    """The text of a file, its first element and its format.
 
     Raises:
         OSError: It cannot be read.
@@ -149,9 +149,9 @@ def parse_robot(
 
 
 def stated_mass(path: str | os.PathLike[str]) -> float | None:
-    """[kg] The masses of all links that a URDF or SDF states; ``None`` of an MJCF.
+    """Mass of all links that a URDF or SDF states [kg]; ``None`` for an MJCF.
 
-    Of MJCF only MuJoCo knows: masses are stated by densities, classes and other files there.
+    Only MuJoCo can tell that of an MJCF, which states masses by densities, classes and other files.
     """
     _, root, kind = parse_robot(path, Diagnostics())
     if kind == "mjcf":
@@ -167,14 +167,14 @@ def stated_mass(path: str | os.PathLike[str]) -> float | None:
 def _parsed(
     path: str | os.PathLike[str], text: str, diagnostics: Diagnostics
 ) -> tuple[XmlElement, str]:
-    """The first element and the format that it stands for."""
+    """The first element and its format."""
     root, wrong = None, None
     try:
         root = parse_xml(text)
         tag = "" if root is None else root.tag
     except XmlError as error:
         wrong = error
-        # Whether it is meant to be a robot at all.
+        # The root tells whether it is meant to be a robot at all.
         found = re.search(r"<([A-Za-z_][\w.-]*)", text)
         tag = "" if found is None else found[1]
     kind = _FORMATS.get(tag)

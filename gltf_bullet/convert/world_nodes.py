@@ -1,4 +1,4 @@
-"""The nodes of a world while it becomes a file, and what they mean."""
+"""The nodes of a world while it becomes a file, with motions, colliders, joints and visuals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["NodeList", "WorldNodes"]
 
 @dataclass(eq=False)
 class NodeList:
-    """glTF nodes in the making."""
+    """Growing list of glTF nodes."""
 
     entries: list[dict[str, Any]] = field(default_factory=list)
 
@@ -36,20 +36,20 @@ class NodeList:
 
 @dataclass(eq=False)
 class WorldNodes:
-    """The nodes of a world and what they mean; mesh indices are into :attr:`collision_meshes`."""
+    """The nodes of a world and their properties; mesh indices are into :attr:`collision_meshes`."""
 
     nodes: NodeList = field(default_factory=NodeList)
     motions: dict[int, Motion] = field(default_factory=dict)
     colliders: dict[int, Collider] = field(default_factory=dict)
     joints: dict[int, Joint] = field(default_factory=dict)
     visuals: list[tuple[int, VisualDescription]] = field(default_factory=list)
-    """What nodes show."""
+    """Visuals with their nodes."""
     cameras: list[tuple[int, FrameDescription]] = field(default_factory=list)
-    """What nodes look at."""
+    """Cameras with their nodes."""
     collision_meshes: dict[MeshShape, int] = field(default_factory=dict)
-    """In the order of their indices."""
+    """Collision meshes and their indices, in ascending order."""
     link_nodes: dict[tuple[int, int], int] = field(default_factory=dict)
-    """By body and link, the base being 0."""
+    """Nodes of links by body and link, the base being 0."""
     holders: dict[tuple[int, str], int] = field(default_factory=dict)
-    """What bodies are parts of."""
+    """Nodes of robots that bodies are parts of, by number and name."""
     world_node: int = -1

@@ -29,21 +29,20 @@ from gltf_bullet.version import __version__
 
 __all__ = ["WorldFile", "build_world", "shown_geometry"]
 
-# --- Triangles for shapes that are drawn: glTF has no primitives to look at -----------------------
+# --- Triangles for shapes that are drawn, since glTF has no primitives for them -------------------
 
 _SECTORS = 24
-"""Of a cylinder."""
+"""Number of sectors of a cylinder."""
 _RINGS = 6
-"""Of half a ball, four sectors more in each: 288 triangles hold 96 % of its volume, as many sectors
-in every ring take 384. An engine takes 0.3 us and 0.2 kB for each of every copy, in memory that it
-uses for the first time (measured).
-"""
+"""Number of rings of half a ball, four sectors more in each: 288 triangles hold 96 % of its volume,
+as many sectors in every ring take 384. An engine takes 0.3 us and 0.2 kB for each of every copy, in
+memory that it uses for the first time (measured)."""
 _PLANE = 50.0
-"""[m] Half the edge of what is shown of an infinite plane."""
+"""[m] Half the edge of the square that shows an infinite plane."""
 
 
 def shown_geometry(shape: ShapeGeometry) -> MeshGeometry:
-    """The surface of a shape in its own frame (Bullet's: round ones stand on +Z)."""
+    """The surface of a shape in its own frame (Bullet's: round ones are along +Z)."""
     if isinstance(shape, BoxShape):
         return _box(shape.size)
     if isinstance(shape, BallShape):
@@ -128,7 +127,7 @@ def _rounded(radius: float, half: float, name: str) -> MeshGeometry:
 
 
 def _revolved(profile: list[tuple[float, float, float, float]], name: str) -> MeshGeometry:
-    """Rings from bottom to top about Z."""
+    """Surface of revolution about Z, by rings from bottom to top."""
     angle = np.linspace(0.0, 2.0 * np.pi, _SECTORS, endpoint=False)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     points: list[FloatArray] = []
@@ -152,10 +151,12 @@ def _revolved(profile: list[tuple[float, float, float, float]], name: str) -> Me
     )
 
 
+# --- The document of a world ----------------------------------------------------------------------
+
 _BODIES = "KHR_physics_rigid_bodies"
 _GRAVITY = "OMI_physics_gravity"
 _NEAR = 0.01
-"""[m] What cameras do not see; the specification asks for a number."""
+"""[m] Near plane of cameras; the specification requires one."""
 _FLOAT, _UINT16, _UINT32 = 5126, 5123, 5125
 _ARRAY_BUFFER, _ELEMENT_ARRAY_BUFFER = 34962, 34963
 
@@ -166,21 +167,21 @@ class WorldFile:
     def __init__(self, root: dict[str, Any], data: bytes, nodes: WorldNodes) -> None:
         self.root = root
         self.data = data
-        """The one buffer."""
+        """Content of the only buffer."""
         self.nodes = nodes
 
     @property
     def buffers(self) -> list[bytes | memoryview | None]:
-        """As ``write_document`` takes them."""
+        """The buffers in the form that ``write_document`` takes."""
         return [self.data] if self.data else []
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write ``.glb`` or ``.gltf``, whole or not at all; errors as of ``write_document``."""
+        """Write ``.glb`` or ``.gltf``, whole or not at all; see ``write_document`` for errors."""
         write_document(self.root, self.buffers, path)
 
 
 def build_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldFile:
-    """Everything of ``world`` as one document; what glTF cannot say is reported."""
+    """Build one document of ``world``; properties that glTF lacks are reported."""
     placed = place_world(world, diagnostics)
     parts = _Parts()
     for shape in placed.collision_meshes:  # in the order of their indices
@@ -222,7 +223,7 @@ def build_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldFile:
 
 
 def _gravity(gravity: Vec3, up_axis: str) -> dict[str, Any]:
-    """OMI_physics_gravity of a scene; ``gravity`` in the world [m/s^2]."""
+    """OMI_physics_gravity of a scene; ``gravity`` is in the world [m/s^2]."""
     x, y, z = gravity
     strength = math.hypot(x, y, z)
     turned = (x, z, -y) if up_axis == "z" else (x, y, z)
@@ -232,7 +233,7 @@ def _gravity(gravity: Vec3, up_axis: str) -> dict[str, Any]:
 
 
 class _Parts:
-    """Buffers, accessors, meshes, materials, textures: each content once."""
+    """Buffers, accessors, meshes, materials and textures of the file, each content once."""
 
     def __init__(self) -> None:
         self.data = bytearray()
@@ -262,7 +263,7 @@ class _Parts:
         return {key: value for key, value in found.items() if value}
 
     def mesh(self, geometry: MeshGeometry, surface: Surface | None) -> int:
-        """The mesh of a geometry with a look; ``None``: only collided with."""
+        """The mesh of a geometry and an appearance; ``None`` for a collision mesh."""
         key = (geometry.content, surface)
         if key not in self._mesh_of:
             primitive = dict(self._primitive(geometry))
@@ -348,13 +349,13 @@ class _Parts:
 
 
 def _linear(shown: float) -> float:
-    """SRGB as PyBullet takes it to linear as glTF does (IEC 61966-2-1)."""
+    """Linear colour component, as glTF has it, from sRGB as in PyBullet (IEC 61966-2-1)."""
     value = min(max(shown, 0.0), 1.0)
     return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
 
 
 def _unit_rows(normals: FloatArray) -> FloatArray | None:
-    """Normals of length 1 (the specification's demand); ``None`` where one has no direction."""
+    """Normals of length 1, as the specification requires; ``None`` if one has no direction."""
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or float(lengths.min(initial=1.0)) < 1e-12:
         return None

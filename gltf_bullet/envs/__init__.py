@@ -1,8 +1,8 @@
 """Assets as Gymnasium environments; needs the extra ``gym``.
 
-Importing this room registers ``gltf_bullet/Gltf-v0``; where nothing imports it,
-``gymnasium.make("gltf_bullet.envs:gltf_bullet/Gltf-v0", path=...)`` does. Gymnasium has no other
-way since 1.0: it no longer looks for entry points of installed packages.
+Importing this room registers ``gltf_bullet/Gltf-v0``; without such an import,
+``gymnasium.make("gltf_bullet.envs:gltf_bullet/Gltf-v0", path=...)`` does. Since 1.0, Gymnasium has
+no other way: it does not look for entry points of installed packages.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -58,9 +58,9 @@ if "gltf_bullet/Gltf-v0" not in gymnasium.registry:
 
 
 def __getattr__(name: str) -> Any:
-    """``GltfSb3VecEnv`` when it is asked for: its base class imports torch, for seconds.
+    """Import ``GltfSb3VecEnv`` on first access: its base class imports torch, for seconds.
 
-    It is not in ``__all__``: ``import *`` works without the extra ``sb3``.
+    It is not in ``__all__``, so that ``import *`` works without the extra ``sb3``.
     """
     if name != "GltfSb3VecEnv":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

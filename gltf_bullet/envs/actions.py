@@ -1,4 +1,4 @@
-"""Numbers in [-1, 1] become targets or forces of a scene's drives."""
+"""Actions: numbers in [-1, 1] that become targets or forces of a scene's drives."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ __all__ = ["BoundActions", "DriveActions"]
 
 _PUSH_DAMPING = 1e6
 _PUSH_SPEED = 1e6
-"""A drive this stiff towards a speed this high always gives exactly its ``max_force``: that makes a
-constant force of it which the joints' solve knows about."""
+"""A drive this stiff towards a speed this high always exerts exactly its ``max_force``: a constant
+force that the joint solve takes into account."""
 
 _FEW = 16
-"""Numbers that are understood one by one."""
+"""Number of actions up to which they are decoded one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Channel:
-    """One number of the action."""
+    """One number of the action, and the drive, variable or event that it controls."""
 
     index: int
-    """In ``joint_controls.drives``; of a variable among those of the graph."""
+    """Index in ``joint_controls.drives``, or of a variable of the graph."""
     joint_node: int
     drive: int
     mode: Literal["position", "velocity", "force", "variable", "event"]
@@ -45,7 +45,7 @@ class _Channel:
 
 
 class DriveActions:
-    """The actions of one asset; engine-free once made, picklable."""
+    """The actions of one asset; independent of the engine once made, picklable."""
 
     def __init__(
         self, scene: Scene, wanted: tuple[Action, ...] | None, *, needed: bool = False
@@ -53,16 +53,16 @@ class DriveActions:
         """Resolve names and ranges.
 
         Args:
-            scene: Whose drives act.
-            wanted: What acts; ``None``: every drive.
-            needed: Whether the file has to have any then.
+            scene: The scene of the drives.
+            wanted: The actions; ``None``: one for every drive.
+            needed: True if the file must have drives in that case.
 
         Raises:
             KeyError: There is no such joint.
-            ValueError: There is no such drive, or none at all, or nothing says how far it may go.
+            ValueError: There is no such drive, there are none at all, or a range is unknown.
         """
         self.has_warned = False
-        """Whether it was said that actions are cut."""
+        """True once a warning has reported that actions are clipped."""
         if wanted is None:
             wanted = tuple(
                 DriveAction(joint=d.joint_node, drive=d.drive) for d in scene.joint_controls.drives
@@ -77,29 +77,29 @@ class DriveActions:
                 )
         self._channels = tuple(_resolve(scene, action) for action in wanted)
         self.low: FloatArray = np.array([c.low for c in self._channels], dtype=np.float64)
-        """What -1 means, shape [count]."""
+        """Values that -1 stands for, shape [count]."""
         self.high: FloatArray = np.array([c.high for c in self._channels], dtype=np.float64)
-        """What 1 means, shape [count]."""
+        """Values that 1 stands for, shape [count]."""
         self._half: FloatArray = 0.5 * (self.high - self.low)
         self._ranges = list(zip(self.low.tolist(), self._half.tolist(), strict=True))
 
     def __len__(self) -> int:
         return len(self._channels)
 
-    def understand(
+    def decode(
         self, actions: npt.NDArray[np.floating], *copies: int
     ) -> tuple[FloatArray, list[Any]]:
-        """Clip actions to [-1, 1], shape as given, and turn them into targets or forces.
+        """Clip actions to [-1, 1], shape as given, and convert them to targets or forces.
 
         Args:
             actions: Shape [count], or [copies, count].
-            copies: How many, where they are of several.
+            copies: Number of copies, if the actions are of several.
 
         Raises:
             ValueError: Another shape, or not finite.
         """
         if not copies and np.shape(actions) == (len(self),) and len(self) <= _FEW:
-            return self._understand_few(actions)
+            return self._decode_few(actions)
         given = np.array(actions, dtype=np.float64)
         if given.shape != (*copies, len(self)) or not np.isfinite(given).all():
             raise ValueError(f"the action must be {len(self)} finite numbers; got {actions!r}")
@@ -109,7 +109,7 @@ class DriveActions:
         return clipped, (self.low + (clipped + 1.0) * self._half).tolist()
 
     def _warn(self, largest: float) -> None:
-        """Say once that actions are cut."""
+        """Warn once that actions are clipped."""
         self.has_warned = True
         warnings.warn(
             f"actions are within [-1, 1], which stand for the lowest and highest value of a drive;"
@@ -118,14 +118,14 @@ class DriveActions:
             stacklevel=4,
         )
 
-    def _understand_few(self, actions: npt.NDArray[np.floating]) -> tuple[FloatArray, list[Any]]:
-        """:meth:`understand` number by number: a fifth of the time of numpy's functions (measured).
+    def _decode_few(self, actions: npt.NDArray[np.floating]) -> tuple[FloatArray, list[Any]]:
+        """:meth:`decode` number by number: a fifth of the time of numpy's functions (measured).
 
-        What those leave in the processor's caches is gone after a step of the engine.
+        A step of the engine evicts numpy's functions from the processor's caches.
         """
         clipped = np.array(actions, dtype=np.float64)
         given: list[float] = clipped.tolist()
-        # A number that is none makes the sum none.
+        # The sum is NaN if any number is.
         if given and not (min(given) >= -1.0 and max(given) <= 1.0 and sum(given) < math.inf):
             if not all(map(math.isfinite, given)):
                 raise ValueError(f"the action must be {len(self)} finite numbers; got {given!r}")
@@ -137,16 +137,16 @@ class DriveActions:
         return clipped, [low + (value + 1.0) * half for value, (low, half) in ranges]
 
     def bind(self, scene: Scene) -> BoundActions:
-        """Ready to act on a scene of the same asset."""
+        """Connect the actions to a scene of the same asset."""
         return BoundActions(self._channels, scene)
 
 
 _Numbers: TypeAlias = Any
-"""A memoryview; type checkers know only those of integers."""
+"""A memoryview; type checkers support only those of integers."""
 
 
 class _Cells(NamedTuple):
-    """Numbers of some drives, written at a third of NumPy's cost."""
+    """Columns of some drives, written at a third of NumPy's cost."""
 
     position_target: _Numbers
     velocity_target: _Numbers
@@ -157,32 +157,32 @@ class _Cells(NamedTuple):
 
     @staticmethod
     def of(rows: RowTable) -> _Cells:
-        """Those of a table."""
+        """The columns of a table."""
         return _Cells(*(getattr(rows, name).data for name in _Cells._fields))
 
 
 class BoundActions:
-    """The actions of one scene."""
+    """The actions of one scene, connected to its drives."""
 
     def __init__(self, channels: Sequence[_Channel], scene: Scene) -> None:
         self._scene = scene
         self._numbers = [k for k, c in enumerate(channels) if c.mode not in ("variable", "event")]
         self._channels = [channels[k] for k in self._numbers]
         self._has_all = len(self._channels) == len(channels)
-        self._told = [(k, c) for k, c in enumerate(channels) if k not in self._numbers]
+        self._graph_channels = [(k, c) for k, c in enumerate(channels) if k not in self._numbers]
         self._controls: JointControls | None = None
         self._rows: list[tuple[str, _Cells, int]] = []
 
-    def tell(self, values: Sequence[float]) -> None:
-        """Give the drives their targets or forces, one per action."""
+    def apply(self, values: Sequence[float]) -> None:
+        """Set the targets or forces of the drives, one per action."""
         controls = self._scene.core.joint_controls
         if controls is not self._controls:
-            # Bodies that were made anew have rows of their own.
+            # New bodies have new rows.
             self._controls = controls
             rows = [(c.mode, *controls.drive_row(c.index)) for c in self._channels]
             self._rows = [(mode, _Cells.of(table), row) for mode, table, row in rows]
         if not self._has_all:
-            self._tell_graph(values)
+            self._apply_to_graph(values)
             values = [values[k] for k in self._numbers]
         for (mode, cells, row), value in zip(self._rows, values, strict=True):
             if mode == "position":
@@ -196,9 +196,9 @@ class BoundActions:
                 cells.velocity_target[row] = math.copysign(_PUSH_SPEED, value)
                 cells.max_force[row] = abs(value)
 
-    def _tell_graph(self, values: Sequence[float]) -> None:
+    def _apply_to_graph(self, values: Sequence[float]) -> None:
         graph = graph_of(self._scene)
-        for place, channel in self._told:
+        for place, channel in self._graph_channels:
             value = values[place]
             if channel.mode == "event":
                 if value > 0.0:
@@ -277,7 +277,7 @@ def _authored_range(
         return -speed, speed
     low, high = -math.inf, math.inf
     for limit in scene.joints[joint_node].limits:
-        # A limit on several axes bounds their common length, so each of them as well.
+        # A limit on several axes bounds their common length, hence each of them.
         if limit.kind is drive.kind and drive.axis in limit.axes:
             floor = limit.minimum if len(limit.axes) == 1 else -limit.maximum
             low, high = max(low, floor), min(high, limit.maximum)

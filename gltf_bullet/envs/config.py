@@ -1,4 +1,4 @@
-"""What an environment is made of, as picklable values."""
+"""Configuration of environments: actions, observations, rewards and ends, as picklable values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Range: TypeAlias = "tuple[float | Sequence[float], float | Sequence[float]]"
-"""Lowest and highest value; lists for vectors, drawn component by component."""
+"""Lowest and highest value; lists for vectors, whose components are drawn independently."""
 
 
 _MODES: Final = ("position", "velocity", "force")
@@ -44,21 +44,21 @@ one of :mod:`gltf_bullet.envs.terms`."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriveAction:
-    """One number of the action: what a drive of a joint is told."""
+    """One number of the action: the target or force of a joint's drive."""
 
     joint: NodeKey
     """The joint node."""
     drive: int = 0
     """Index in the ``drives`` of its joint description."""
     mode: Literal["position", "velocity", "force"] | None = None
-    """What is set. ``None``: a position where the drive has stiffness, else a velocity; a force
-    where nothing says how far that goes, but ``maxForce`` how strong it is. ``force``: the drive's
-    spring and damper are left out and the axis gets this force alone."""
+    """Kind of value to set. ``None``: a position if the drive has stiffness, else a velocity; a
+    force if the range of these is unknown but ``maxForce`` is stated. ``force``: the axis gets this
+    force alone, without the drive's spring and damper."""
     low: float | None = None
-    """What -1 means, [m, rad], per second, or [N, N m]; ``None``: the axis' lower limit, or minus
-    the authored speed or ``maxForce``."""
+    """Value that -1 stands for [m, rad], per second, or [N, N m]; ``None``: the axis' lower limit,
+    or minus the authored speed or ``maxForce``."""
     high: float | None = None
-    """What 1 means, likewise."""
+    """Value that 1 stands for, likewise."""
 
     def __post_init__(self) -> None:
         if self.mode not in (None, *_MODES):
@@ -68,14 +68,14 @@ class DriveAction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariableAction:
-    """One number of the action: what a variable of the file's behavior graph is set to."""
+    """One number of the action: the value of a variable of the file's behavior graph."""
 
     variable: int | str
-    """By index or name; a float, an int (rounded) or a bool (whether the number is above 0)."""
+    """Index or name of the variable; a float, an int (rounded) or a bool (true above 0)."""
     low: float = -1.0
-    """What -1 means."""
+    """Value that -1 stands for."""
     high: float = 1.0
-    """What 1 means."""
+    """Value that 1 stands for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class EventAction:
     """One number of the action: above 0 it sends an event to the file's behavior graph."""
 
     event: str
-    """Its id; its values are their initial ones."""
+    """Id of the event; its values are the initial ones of the graph."""
 
 
 Action: TypeAlias = "DriveAction | VariableAction | EventAction"
@@ -95,56 +95,56 @@ class CameraObservation:
     """A picture as an observation, framed on the asset."""
 
     width: int = 84
-    """[pixels]"""
+    """Width [pixels]."""
     height: int = 84
-    """[pixels]"""
+    """Height [pixels]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvConfig:
-    """An environment but for its file. Pickles as far as its functions do."""
+    """All settings of an environment except its file; picklable if its functions are."""
 
     actions: tuple[DriveAction | VariableAction | EventAction, ...] | None = None
-    """In the order of the action's numbers; ``None``: every drive; the file must say how
-    far each may go."""
+    """Actions, in the order of the action's numbers; ``None``: every drive, whose range the file
+    must state."""
     joints: tuple[NodeKey, ...] | None = None
     """Joints to observe; ``None``: all."""
     bodies: tuple[NodeKey, ...] | None = None
-    """Bodies to observe; ``None``: the free ones, which no joint holds."""
+    """Bodies to observe; ``None``: the dynamic ones that are no links of a multibody."""
     triggers: tuple[NodeKey, ...] | None = None
     """Triggers to observe; ``None``: all."""
     nodes: tuple[NodeKey, ...] = ()
-    """Any nodes whose place is observed."""
+    """Nodes whose position is observed."""
     contacts: tuple[NodeKey, ...] = ()
-    """Bodies or static colliders whose contact with anything is observed."""
+    """Bodies or static colliders whose contacts are observed."""
     camera: CameraObservation | None = None
-    """Needs ``flat=False``."""
+    """Camera to observe; needs ``flat=False``."""
     flat: bool = True
-    """Observations as one vector instead of a dictionary."""
+    """One vector of all observations if True, else a dictionary."""
 
     rewards: tuple[Term, ...] = ()
-    """Their sum is the reward; a single term is taken as well."""
+    """Terms whose sum is the reward; a single term is accepted as well."""
     terminations: tuple[Term, ...] = ()
-    """Any of them ends the episode; a single one likewise."""
+    """Terms that end the episode; a single term is accepted as well."""
     max_episode_steps: int | None = None
-    """After so many steps the episode is truncated."""
+    """Number of steps after which the episode is truncated."""
     on_reset: Callable[[Scene, np.random.Generator], object] | None = None
     """Called at every reset after the randomisation, to start from a state of your choice."""
     randomization: Mapping[str, Range] = field(default_factory=dict)
-    """Object-model pointers and the range that every reset draws their value from."""
+    """Object-model pointers, and the range from which each reset draws their values."""
 
     frame_skip: int = 4
     """Engine steps per step of the environment."""
     time_step: float = 1.0 / 240.0
-    """[s] of one engine step."""
+    """Duration of one engine step [s]."""
     gravity: Vec3 = (0.0, 0.0, -9.81)
-    """[m/s^2]"""
+    """Gravity [m/s^2], world axes."""
     up_axis: UpAxis = "z"
-    """As ``load_gltf`` takes it."""
+    """Up axis of the world, as for ``load_gltf``."""
     options: LoadOptions = field(default_factory=LoadOptions)
-    """How the file is translated."""
+    """Options of loading the file."""
     picture_size: tuple[int, int] = (480, 360)
-    """Width and height of ``render()``."""
+    """Width and height of ``render()`` [pixels]."""
 
     def __post_init__(self) -> None:
         for name in ("rewards", "terminations"):
@@ -172,7 +172,7 @@ class EnvConfig:
 
 
 def draw(config: EnvConfig, rng: np.random.Generator) -> dict[str, Any]:
-    """Values for :attr:`EnvConfig.randomization`, in its order."""
+    """Draw values for :attr:`EnvConfig.randomization`, in its order."""
     drawn: dict[str, Any] = {}
     for pointer, (low, high) in config.randomization.items():
         value = rng.uniform(low, high)

@@ -18,25 +18,24 @@ from gltf_bullet.runtime.asset import read_asset
 __all__ = ["Job", "RolloutPool", "WorkerLostError"]
 
 Job: TypeAlias = "tuple[Policy, int]"
-"""A policy, and the seed of the episode that it shall play."""
+"""A policy, and the seed of its episode."""
 
 IN_FLIGHT = 2
-"""Jobs that a worker has at a time: it goes on while the answer to the first is on its way."""
+"""Jobs that a worker has at a time: it continues while its first answer is on its way."""
 
 MOST_LOSSES = 3
-"""A job that was lost so often ends its workers itself."""
+"""Number of lost workers from which on a job counts as their cause."""
 
 
 class WorkerLostError(GltfBulletError):
-    """An episode ended the process that played it, again and again."""
+    """An episode ended several processes that played it."""
 
 
 class RolloutPool:
     """Workers with an environment each, which play episodes; a context manager.
 
     Results are those of :func:`~gltf_bullet.envs.roll_out` in this process: an episode depends on
-    its policy and its seed alone. What a worker had to do when it was lost is done again by the one
-    that takes its place.
+    its policy and its seed alone. The worker that replaces a lost one repeats its jobs.
     """
 
     def __init__(
@@ -47,22 +46,22 @@ class RolloutPool:
         workers: int = 2,
         address: str | None = None,
     ) -> None:
-        """Start the workers; they get the file, with all that it refers to, by the object store.
+        """Start the workers; they get the file and its external files through the object store.
 
         Args:
             path: A ``.gltf`` or ``.glb`` file here, or the bytes of a self-contained one.
-            config: As for a single environment.
+            config: The config of a single environment.
             workers: Number of processes, one CPU each.
-            address: Of a running cluster, whose machines have gltf_bullet installed. ``None``:
-                the one that ``RAY_ADDRESS`` names, or a new one on this machine, which
-                :meth:`close` ends. Where this process has joined Ray already, that one is used.
+            address: Address of a running cluster, whose machines have gltf_bullet installed.
+                ``None``: the one that ``RAY_ADDRESS`` names, or a new one on this machine, which
+                :meth:`close` ends. If this process has joined Ray already, that one is used.
 
         Raises:
             ImportError: Ray is not installed.
             ConnectionError: There is no cluster at that address.
             AssetError: The file cannot be used.
             KeyError: The asset lacks something that the config names.
-            ValueError: ``workers`` < 1, or nothing says how far a drive may go.
+            ValueError: ``workers`` < 1, or the range of a drive is unknown.
         """
         if workers < 1:
             raise ValueError(f"workers is {workers}; must be >= 1")
@@ -78,13 +77,13 @@ class RolloutPool:
         self._actor = self._ray.remote(num_cpus=1)(_Worker)
         self._workers: list[Any] = []
         self._starting: dict[Any, Any] = {}
-        """Workers that have not answered yet, by what they will answer; a cluster that has lost a
+        """Workers that have not answered yet, by their future answer; a cluster that has lost a
         machine may have no room for one, and the others do its work."""
         self._failed_starts = 0
         for _ in range(workers):
             self._start()
         self.losses = 0
-        """Workers that were lost and replaced so far."""
+        """Number of workers that were lost and replaced."""
 
     @property
     def ready(self) -> int:
@@ -101,13 +100,13 @@ class RolloutPool:
         """Play an episode per job; results are in the order of the jobs.
 
         Args:
-            jobs: A policy object that occurs often is sent once.
-            keep_course: As of :func:`~gltf_bullet.envs.roll_out`.
-            on_progress: Called with the number of episodes done and that of all.
+            jobs: Policies and seeds; a policy object that occurs often is sent once.
+            keep_course: See :func:`~gltf_bullet.envs.roll_out`.
+            on_progress: Called with the number of finished episodes and of all.
 
         Raises:
             WorkerLostError: A job has lost its worker three times, or no worker starts.
-            Exception: Whatever a policy or a function of the config raises.
+            Exception: Any exception of a policy or of a function of the config.
         """
         wanted = list(jobs)
         found: dict[int, Rollout] = {}
@@ -140,7 +139,7 @@ class RolloutPool:
         return [found[number] for number in range(len(wanted))]
 
     def evaluate(self, policy: Policy, seeds: Sequence[int], **more: Any) -> list[Rollout]:
-        """Play one episode per seed; keywords as of :meth:`run`."""
+        """Play one episode per seed; keywords as for :meth:`run`."""
         return self.run([(policy, seed) for seed in seeds], **more)
 
     def close(self) -> None:
@@ -170,7 +169,7 @@ class RolloutPool:
         self._workers.append(worker)
 
     def _replace(self, worker: Any) -> None:
-        """Start another worker; all jobs of the lost one report the loss, the first one counts."""
+        """Start another worker; all jobs of the lost one report the loss, and one report counts."""
         if worker in self._workers:
             self.losses += 1
             self._workers.remove(worker)
@@ -212,7 +211,7 @@ class _Worker:
         self._env = GltfEnv(asset, config)
 
     def answer(self) -> None:
-        """Has an answer as soon as the worker runs."""
+        """Return once the worker runs."""
 
     def play(self, policy: Policy, seed: int, keep_course: bool) -> Rollout:
         return roll_out(self._env, policy, seed, keep_course=keep_course)
@@ -227,7 +226,7 @@ def _import_ray() -> Any:
 
 
 def _join(ray: Any, address: str | None, workers: int) -> bool:
-    """Have a Ray to work with; gives whether it was started here."""
+    """Connect to Ray; returns True if it was started here."""
     if ray.is_initialized():
         return False
     starts = address is None and not os.environ.get("RAY_ADDRESS")

@@ -1,4 +1,4 @@
-"""One copy of an asset and its course through episodes, whoever steps the world."""
+"""One copy of an asset and its episodes; the world is stepped elsewhere."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = ["Episode", "Outline", "instantiate", "outline_of"]
 
 
 class Outline:
-    """What an environment's spaces are made of; known without a running world, picklable."""
+    """Data for an environment's spaces; independent of a running world, picklable."""
 
     def __init__(self, scene: Scene, config: EnvConfig, *, needs_actions: bool = False) -> None:
         """Resolve every name of the config against an asset.
 
         Raises:
             KeyError: The asset lacks something that the config names.
-            ValueError: A drive is not there, or nothing says how far it may go.
+            ValueError: A drive does not exist, or its range is unknown.
         """
         self.actions = DriveActions(scene, config.actions, needed=needs_actions)
         self.observations = Observations(scene, config)
@@ -41,16 +41,16 @@ class Outline:
 def instantiate(
     asset: Asset, config: EnvConfig, client_id: int, position: Vec3 = (0.0, 0.0, 0.0)
 ) -> Scene:
-    """The asset in a world, placed and translated as the config says."""
+    """Create the asset in a world, placed and translated by the config."""
     return asset.instantiate(
         client_id, position=position, up_axis=config.up_axis, options=config.options
     )
 
 
 def outline_of(source: AssetSource, config: EnvConfig, *, needs_actions: bool = False) -> Outline:
-    """Load a file into a world that is closed again at once.
+    """Load a file into a temporary world, for the spaces of its environments.
 
-    ``needs_actions``: a file without drives is refused, since nobody has said what else acts.
+    ``needs_actions``: refuse a file without drives, if the config has no other actions.
     """
     with headless_world() as client_id:
         scene = instantiate(read_asset(source), config, client_id)
@@ -80,7 +80,7 @@ class Episode:
         self._actions = outline.actions.bind(scene)
         self._action: FloatArray = np.zeros(len(outline.actions))
         self.events: list[TriggerEvent] = []
-        """What triggers noticed in the step."""
+        """Events of triggers within the step."""
         self._sent: list[SentEvent] = []
         self._variables_before: tuple[Any, ...] = ()
         self._graph = scene.behavior
@@ -98,7 +98,7 @@ class Episode:
         self._sent.append(SentEvent(event=event, values=values))
 
     def begin(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Go back to the start and randomise from there; the ``info`` of a reset."""
+        """Return to the start and randomise from there; returns the ``info`` of a reset."""
         scene = self.scene
         drawn = draw(self._config, rng)
         scene.restart(self._start, drawn)
@@ -109,7 +109,7 @@ class Episode:
             self._config.on_reset(scene, rng)
         self._step = 0
         self.events = []
-        self.sight.look_anew()
+        self.sight.invalidate()
         return {"randomization": drawn}
 
     def numbers(self) -> list[float]:
@@ -119,21 +119,21 @@ class Episode:
         )
 
     def act(self, action: FloatArray, values: Sequence[float]) -> None:
-        """Tell the drives what to do in the coming step; see ``DriveActions.understand``."""
+        """Apply an action to the drives for the coming step; see ``DriveActions.decode``."""
         self._action = action
         if self._graph is not None:
             self._sent = []
             self._variables_before = self._graph.variables.snapshot()
-        self._actions.tell(values)
+        self._actions.apply(values)
         self.events = []
 
-    def latch(self) -> None:
-        """Keep what triggers noticed; call after the engine's steps."""
+    def collect_events(self) -> None:
+        """Collect trigger events; call after the engine's steps."""
         self.events += self.scene.core.events
-        self.sight.look_anew()
+        self.sight.invalidate()
 
-    def judge(self) -> tuple[float, bool, bool]:
-        """Reward, whether the episode has ended, and whether it is cut off."""
+    def outcome(self) -> tuple[float, bool, bool]:
+        """Reward, and whether the episode is terminated and truncated."""
         self._step += 1
         context = StepContext(
             self._action,
@@ -158,5 +158,5 @@ class Episode:
 def _bound(
     term: Term, sight: Sight
 ) -> tuple[Callable[[Any, StepContext], float | bool], Sight | Scene]:
-    """A function, and what it is asked of: what is seen already, or the scene."""
+    """A term's function and its argument: values read already, or the scene."""
     return (term.seen, sight) if isinstance(term, SightTerm) else (term, sight.scene)

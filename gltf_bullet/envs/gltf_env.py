@@ -46,15 +46,15 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
 
         Args:
             path: A ``.gltf`` or ``.glb`` file, or the bytes of a self-contained one.
-            config: What is controlled, seen and rewarded; ``None``: everything, and no reward.
+            config: Actions, observations and rewards; ``None``: everything, and no reward.
             render_mode: ``"rgb_array"``, ``"human"`` (PyBullet's window, opened at the first
                 reset), or ``None``.
 
         Raises:
             AssetError: The file cannot be used.
             KeyError: The asset lacks something that the config names.
-            ValueError: Nothing says how far a drive may go, or what acts where the file has no
-                drives; or an unknown render mode.
+            ValueError: The range of a drive is unknown, a file without drives has no actions, or
+                the render mode is unknown.
             EngineError: ``"human"`` without a display.
         """
         if render_mode not in (None, *type(self).metadata["render_modes"]):
@@ -69,7 +69,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         self.config = config
         self.render_mode = render_mode
         self.metadata = {
-            # What can be had on this machine.
+            # Only modes that work on this machine.
             "render_modes": ["rgb_array", "human"] if has_display() else ["rgb_array"],
             "render_fps": round(1.0 / (self.config.frame_skip * self.config.time_step)),
         }
@@ -82,12 +82,12 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
 
     @property
     def observation_names(self) -> tuple[str, ...]:
-        """What each number of a flat observation is, such as ``"HingeOnDoor position"``."""
+        """Name of each number of a flat observation, such as ``"HingeOnDoor position"``."""
         return self._outline.observations.names
 
     @property
     def scene(self) -> Scene:
-        """What runs in the world.
+        """The scene that runs in the world.
 
         Raises:
             gymnasium.error.ResetNeeded: Before the first :meth:`reset`.
@@ -100,8 +100,8 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         """Start an episode: back to the start, randomised anew.
 
         Args:
-            seed: Of the environment's random numbers; ``None`` goes on with them.
-            options: None are known.
+            seed: Seed of the environment's random numbers; ``None`` continues them.
+            options: No options are known.
 
         Raises:
             EngineError: No room for another world, or no display for ``"human"``.
@@ -125,19 +125,19 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
             ValueError: The action has another shape or is not finite.
         """
         episode, outline = self._running(), self._outline
-        clipped, values = outline.actions.understand(action)
+        clipped, values = outline.actions.decode(action)
         episode.act(clipped, values)
         episode.scene.step(self.config.frame_skip)
-        episode.latch()
+        episode.collect_events()
         if self.render_mode == "human":
             self._keep_pace()
-        reward, terminated, truncated = episode.judge()
+        reward, terminated, truncated = episode.outcome()
         info = {"events": tuple(episode.events)}
         observed = outline.observations.shown(episode.numbers(), episode.scene)
         return observed, reward, terminated, truncated, info
 
     def _keep_pace(self) -> None:
-        """Wait until the step's simulated time has passed on the clock: people are watching."""
+        """Wait until the step's simulated time has passed on the clock, for human viewers."""
         now = time.monotonic()
         self._due = max(self._due + self.config.frame_skip * self.config.time_step, now)
         time.sleep(self._due - now)
@@ -149,7 +149,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         return self.scene.pictures.rgb(size=self.config.picture_size)
 
     def close(self) -> None:
-        """Close the world; a later reset opens another one. Twice is harmless."""
+        """Close the world; a later reset opens another one. A second call does nothing."""
         if self._client_id is not None:
             close_world(self._client_id)
         self._client_id = None

@@ -1,4 +1,4 @@
-"""Names in a config that its asset does not have: said when an environment is made, not later."""
+"""Checks of names in a config, so that unknown ones are reported when an environment is made."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["graph_of", "require_names"]
 
 
 def require_names(scene: Scene, config: EnvConfig) -> None:
-    """Look up what ready terms and the randomisation name.
+    """Look up the names in ready terms and in the randomisation.
 
-    Observations and actions are looked up where they are made; functions of the user's own cannot
-    be looked into.
+    Observations and actions look up their names when they are made; functions of the user cannot
+    be inspected.
 
     Raises:
-        KeyError: The asset lacks it; near names are said.
+        KeyError: The asset lacks a name; the message lists similar ones.
         IndexError: A joint has fewer degrees of freedom.
     """
     look_up: dict[str, Callable[[Any], object]] = {
@@ -53,10 +53,10 @@ def require_names(scene: Scene, config: EnvConfig) -> None:
 
 
 def graph_of(scene: Scene) -> BehaviorView:
-    """What runs the file's behavior graph.
+    """The view of the file's behavior graph.
 
     Raises:
-        KeyError: There is none.
+        KeyError: The file has none, or it does not run.
     """
     if scene.behavior is None:
         raise UnknownNameError(f"{scene.asset.path} has no behavior graph that runs")

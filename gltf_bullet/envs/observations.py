@@ -1,4 +1,4 @@
-"""What an environment shows of a scene: joints, bodies, places, triggers, contacts, pictures."""
+"""Observations of a scene: joints, bodies, positions, triggers, contacts, pictures."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = ["Observation", "Observations"]
 Observation: TypeAlias = "npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]"
 
 _LARGEST = float(np.finfo(np.float32).max)
-"""What float32 can hold: quantities without a bound of their own."""
+"""Largest number of float32: bound of quantities without a bound of their own."""
 _BODY_LOW = np.array([-_LARGEST] * 3 + [-1.0] * 4 + [-_LARGEST] * 6)
 _CONTACT_LOW = np.array([0.0] + [-_LARGEST] * 3)
 _CONTACT_HIGH = np.array([1.0] + [_LARGEST] * 3)
 
 
 class Observations:
-    """Which numbers are observed, in which order; engine-free once made, picklable."""
+    """The observed numbers and their order; independent of the engine once made, picklable."""
 
     def __init__(self, scene: Scene, config: EnvConfig) -> None:
         """Resolve names.
@@ -56,7 +56,7 @@ class Observations:
         self.trigger_nodes = tuple(scene.triggers[key].node for key in triggers)
         """Trigger nodes, in order."""
         self.place_nodes = tuple(scene.node(key).index for key in config.nodes)
-        """Nodes whose place is observed, in order."""
+        """Nodes whose position is observed, in order."""
         self.contact_nodes = tuple(_solid_node(scene, key) for key in config.contacts)
         """Motion nodes, or static collider nodes, in order."""
         self._camera = config.camera
@@ -69,11 +69,10 @@ class Observations:
         (rows of position [m], rotation xyzw, velocity [m/s] and spin [rad/s] of the node's body,
         world axes), ``nodes`` (rows of position [m]), ``triggers`` (1: something is or was inside
         in the step), ``contacts`` (rows of 1 for touching and the sum of all contact forces [N],
-        world axes, of the last engine step; zeros at a reset) and ``camera``, as far as there are
-        any; in this order where they are one vector.
-        """
+        world axes, of the last engine step; zeros at a reset) and ``camera``, as far as they exist;
+        one vector has them in this order."""
         self.names = self._names(scene)
-        """What each number of a flat observation is, in order; without the camera."""
+        """Name of each number of a flat observation, in order; without the camera."""
 
     def _names(self, scene: Scene) -> tuple[str, ...]:
         tree, controls = scene.core.asset.tree, scene.core.world.articulations.controls
@@ -132,7 +131,7 @@ class Observations:
         return spaces.Dict(found)
 
     def sight_of(self, scene: Scene) -> Sight:
-        """What reads a scene of the same asset."""
+        """A reader of a scene of the same asset."""
         return Sight(scene, self.joint_nodes)
 
     def numbers(
@@ -143,13 +142,13 @@ class Observations:
         *,
         has_stepped: bool = True,
     ) -> list[float]:
-        """All numbers of a scene as it is now, in the order of :attr:`names`.
+        """All numbers of the current scene, in the order of :attr:`names`.
 
         Args:
             sight: From :meth:`sight_of`.
-            origin: Where the asset was placed [m].
-            events: Of the whole step: what came and went within it counts.
-            has_stepped: Whether the engine's contacts belong to this episode.
+            origin: Position of the asset in the world [m].
+            events: Trigger events of the whole step, so that short visits count.
+            has_stepped: True if the engine's contacts belong to this episode.
         """
         numbers: list[float] = []
         if self._dof_count:
@@ -171,17 +170,17 @@ class Observations:
         return numbers
 
     def shown(self, numbers: list[float], scene: Scene) -> Observation:
-        """Shape the numbers of one environment as :attr:`space` says.
+        """Shape the numbers of one environment like :attr:`space`.
 
         Args:
             numbers: From :meth:`numbers`.
-            scene: Whose they are, for the camera.
+            scene: The scene of the numbers, for the camera.
         """
         row = _narrow(numbers)
         return row if self._is_flat else self._dictionary(row, [scene])
 
     def stacked(self, rows: list[list[float]], scenes: Sequence[Scene]) -> Observation:
-        """Shape those of many environments, as :meth:`shown` with one more axis in front."""
+        """Shape numbers of many environments like :meth:`shown`, with one axis more in front."""
         numbers = _narrow(list(chain.from_iterable(rows))).reshape(len(rows), -1)
         return numbers if self._is_flat else self._dictionary(numbers, scenes)
 
@@ -211,8 +210,8 @@ def _box(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]) -> spaces.
 
 
 def _narrow(numbers: list[float]) -> npt.NDArray[np.float32]:
-    """As float32 within its finite range: a body that was flung away still has a position."""
-    # No number at all fails this, too.
+    """Convert to float32 within its finite range: bodies that were flung away have a position."""
+    # NaN fails this test, too.
     if sum(map(abs, numbers)) <= _LARGEST:
         return np.array(numbers, dtype=np.float32)
     wide = np.nan_to_num(np.array(numbers), posinf=_LARGEST, neginf=-_LARGEST)
@@ -221,7 +220,7 @@ def _narrow(numbers: list[float]) -> npt.NDArray[np.float32]:
 
 
 def _solid_node(scene: Scene, key: NodeKey) -> int:
-    """The motion node whose body a node belongs to, or the node itself as a static collider."""
+    """The motion node of the body that a node belongs to, or the node of a static collider."""
     node = scene.node(key).index
     owner = int(scene.core.world.plan.motion_node_of[node])
     if owner < 0 and node not in scene.core.world.static_ids:
@@ -243,15 +242,15 @@ def _contact_rows(scene: Scene, nodes: Sequence[int], has_stepped: bool) -> npt.
         owners = np.where(colliders < 0, -1, owners)
         for row, node in enumerate(nodes):
             mine = owners == node
-            # Points that are only near each other push nothing; they are no touch.
+            # Points that are only close to each other exert no force and do not count.
             rows[row, 0] = max(rows[row, 0], float((found.normal_forces[mine] > 0.0).any()))
             rows[row, 1:] += sign * forces[mine].sum(axis=0)
     return rows
 
 
 def _inside(scene: Scene, nodes: Sequence[int], events: Sequence[TriggerEvent]) -> list[float]:
-    """1 where something is or was inside each trigger, else 0."""
-    crossed = {event.trigger_node for event in events}  # who left was inside when it began
+    """1 if something is or was inside each trigger in the step, else 0."""
+    crossed = {event.trigger_node for event in events}  # also those that have left
     reports = scene.core.reports
     return [float(node in crossed or bool(reports.overlapping(node))) for node in nodes]
 
@@ -271,7 +270,7 @@ def _body_numbers(state: LinkState, body_from_inertial: Pose, origin: Vec3) -> t
     if any(offset):
         a, b, c = turned((i, j, k, w), offset)
         x, y, z = x - a, y - b, z - c
-    if w < 0.0:  # one of the two signs of a quaternion
+    if w < 0.0:  # of the two quaternions of a rotation, the one with w >= 0
         i, j, k, w = -i, -j, -k, -w
     # Rounding may leave a component just above 1.
     turn = (min(max(i, -1.0), 1.0), min(max(j, -1.0), 1.0), min(max(k, -1.0), 1.0), min(w, 1.0))

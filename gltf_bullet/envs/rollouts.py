@@ -1,4 +1,4 @@
-"""Whole episodes under a policy, as values to learn from."""
+"""Whole episodes under a policy, as values for learning."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from gltf_bullet.transforms import FloatArray
 __all__ = ["Policy", "Rollout", "roll_out"]
 
 Policy: TypeAlias = "Callable[[Any], npt.NDArray[np.floating]]"
-"""From an observation to an action. One with a memory has a method ``reset``, which is called as an
-episode starts."""
+"""A function from an observation to an action. A policy with a memory has a method ``reset``, which
+is called at the start of an episode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -24,15 +24,15 @@ class Rollout:
     """One episode."""
 
     seed: int
-    """What the environment was reset with."""
+    """Seed of the reset."""
     rewards: FloatArray
     """Shape [step_count]."""
     is_terminated: bool
-    """Whether the episode came to an end of its own, not of too many steps."""
+    """True if the episode ended by a termination, not by the number of steps."""
     observations: tuple[Any, ...] = ()
-    """From the reset to the end, one more than there are steps; empty unless asked for."""
+    """Observations from the reset to the end, one more than steps; empty unless requested."""
     actions: tuple[npt.NDArray[np.floating], ...] = ()
-    """Likewise, one per step."""
+    """Actions, one per step; empty unless requested."""
 
     @property
     def total(self) -> float:
@@ -50,10 +50,10 @@ def roll_out(
     """Play one episode to its end.
 
     Args:
-        env: Ends its episodes by itself; see ``EnvConfig.max_episode_steps``.
-        policy: Asked in every step.
-        seed: For the reset.
-        keep_course: Also give observations and actions.
+        env: An environment that ends its episodes; see ``EnvConfig.max_episode_steps``.
+        policy: Called in every step.
+        seed: Seed of the reset.
+        keep_course: True to return observations and actions as well.
     """
     if hasattr(policy, "reset"):
         policy.reset()

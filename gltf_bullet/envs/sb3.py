@@ -17,13 +17,13 @@ from gltf_bullet.envs.vector_env import GltfVectorEnv
 __all__ = ["GltfSb3VecEnv"]
 
 Indices: TypeAlias = "int | Iterable[int] | None"
-"""Of copies; ``None``: all."""
+"""Indices of copies; ``None`` for all."""
 
 _Step: TypeAlias = tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]
 
 
 class GltfSb3VecEnv(VecEnv):  # type: ignore[misc]  # the library may be missing
-    """A :class:`~gltf_bullet.envs.vector_env.GltfVectorEnv` as Stable-Baselines3 takes them.
+    """A :class:`~gltf_bullet.envs.vector_env.GltfVectorEnv` in the form of Stable-Baselines3.
 
     A copy whose episode has ended starts anew in the same step. Its ``info`` has
     ``terminal_observation``, ``TimeLimit.truncated``, and ``randomization`` of the new episode;
@@ -43,23 +43,23 @@ class GltfSb3VecEnv(VecEnv):  # type: ignore[misc]  # the library may be missing
 
         Args:
             path: A ``.gltf`` or ``.glb`` file, or the bytes of a self-contained one.
-            count: How many copies.
-            config: As for a single environment.
-            spacing: As of ``GltfVectorEnv`` [m].
+            count: Number of copies.
+            config: The config of a single environment.
+            spacing: See ``GltfVectorEnv`` [m].
 
         Raises:
             AssetError: The file cannot be used.
             KeyError: The asset lacks something that the config names.
-            ValueError: ``count`` < 1, or nothing says how far a drive may go.
+            ValueError: ``count`` < 1, or the range of a drive is unknown.
         """
         mode = AutoresetMode.SAME_STEP
         self.envs = GltfVectorEnv(path, count, config, spacing=spacing, autoreset_mode=mode)
-        """The copies."""
+        """The vector environment of the copies."""
         self._actions: npt.NDArray[np.float32] | None = None
         super().__init__(count, self.envs.single_observation_space, self.envs.single_action_space)
 
     def reset(self) -> Any:
-        """Start an episode in every copy, with the seeds of :meth:`seed` where it was called.
+        """Start an episode in every copy, with the seeds of :meth:`seed` if it was called.
 
         Returns:
             Observations, shape [count, n], or a dictionary of such.
@@ -75,7 +75,7 @@ class GltfSb3VecEnv(VecEnv):  # type: ignore[misc]  # the library may be missing
         self._actions = actions
 
     def step_wait(self) -> _Step:
-        """Make the step.
+        """Carry out the step.
 
         Returns:
             Observations, rewards [count], whether each episode is over [count], and infos.
@@ -96,22 +96,22 @@ class GltfSb3VecEnv(VecEnv):  # type: ignore[misc]  # the library may be missing
         self.envs.close()
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """An attribute of the ``GltfVectorEnv``, once for each copy that is asked for."""
+        """An attribute of the ``GltfVectorEnv``, once for each requested copy."""
         return [getattr(self.envs, attr_name)] * len(self._copies(indices))
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Set an attribute of the ``GltfVectorEnv``: of all copies, whichever are named."""
+        """Set an attribute of the ``GltfVectorEnv``, for all copies regardless of ``indices``."""
         setattr(self.envs, attr_name, value)
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method of the ``GltfVectorEnv`` once; its result, for each copy asked for."""
+        """Call a method of the ``GltfVectorEnv`` once; its result, once for each requested copy."""
         result = getattr(self.envs, method_name)(*method_args, **method_kwargs)
         return [result] * len(self._copies(indices))
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Indices = None) -> list[bool]:
-        """Nothing wraps a copy."""
+        """False for each copy, since no wrapper is around a copy."""
         return [False] * len(self._copies(indices))
 
     def _copies(self, indices: Indices) -> Sequence[int]:
@@ -121,7 +121,7 @@ class GltfSb3VecEnv(VecEnv):  # type: ignore[misc]  # the library may be missing
 
 
 def _unzipped(infos: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """Gymnasium's arrays of values, with masks beside them, as one dictionary for each copy."""
+    """Gymnasium's arrays of values and masks as one dictionary per copy."""
     found: list[dict[str, Any]] = [{} for _ in range(count)]
     for key, values in infos.items():
         if f"_{key}" not in infos:

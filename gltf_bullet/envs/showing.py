@@ -1,4 +1,4 @@
-"""What training came to, to look at: a learning curve, and an episode as a GLB and a GIF."""
+"""Results of training to look at: a learning curve, and an episode as a GLB and a GIF."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["write_curve", "write_episode"]
 _Seen = TypeVar("_Seen")
 
 _TICK = 0.01
-"""[s] GIFs count time in hundredths."""
+"""[s] Unit of time in GIFs."""
 
 
 def write_curve(
@@ -38,10 +38,10 @@ def write_curve(
 
     Args:
         path: A picture file that matplotlib can write: ``.png``, ``.svg`` or ``.pdf``.
-        steps: Where along the course.
-        returns: Mean return there.
-        steps_are: What ``steps`` count.
-        title: Above the picture.
+        steps: Positions along the course of training.
+        returns: Mean return at each of them.
+        steps_are: Unit of ``steps``.
+        title: Title above the picture.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -50,7 +50,7 @@ def write_curve(
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("curves need matplotlib: pip install 'gltf_bullet[train]'") from error
-    # A figure of its own draws into files without a display and leaves pyplot's alone.
+    # A figure of its own is drawn into files without a display, and leaves pyplot's figures alone.
     figure = Figure(figsize=(6.4, 3.6), layout="constrained")
     axes = figure.add_subplot(xlabel=steps_are, ylabel="mean return", title=title)
     axes.plot(list(steps), list(returns), marker=".")
@@ -73,15 +73,15 @@ def write_episode(
 
     Args:
         env: A :class:`GltfEnv`, wrapped or not; its world need not be open yet.
-        policy: Asked in every step.
-        stem: Path without suffix; its folder is made.
-        seed: Of the reset.
-        fps: Frames per second, at most.
+        policy: Called in every step.
+        stem: Path without suffix; its folder is created.
+        seed: Seed of the reset.
+        fps: Most frames per second.
         size: Width and height of the GIF [pixels].
-        html: Write ``stem.html``, too, a page that plays it; needs the extra ``web``.
+        html: Also write ``stem.html``, a page that plays it; needs the extra ``web``.
 
     Raises:
-        TypeError: There is another environment in the wrappers.
+        TypeError: The innermost environment is not a ``GltfEnv``.
         ImportError: ``html`` without the extra.
         OSError: A file cannot be written.
     """
@@ -94,7 +94,7 @@ def write_episode(
     rollout, boxes = _watched(
         env, policy, seed, interval, lambda scene: scene.pictures.framed_box()
     )
-    # The camera stands where it sees the whole course, so the episode is played again for it.
+    # The camera is placed to see the whole course, so the episode is played again for it.
     corners = np.array(boxes)
     whole = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
     env.reset(seed=seed)
@@ -131,12 +131,12 @@ def _watched(
     interval: float,
     look: Callable[[Scene], _Seen],
 ) -> tuple[Rollout, list[_Seen]]:
-    """Play an episode and look at it at the start and every ``interval`` seconds."""
+    """Play an episode and call ``look`` at the start and every ``interval`` seconds."""
     found: list[_Seen] = []
     inner = cast("GltfEnv", env.unwrapped)
 
     def watch() -> None:
-        # A reset has put the clock to zero.
+        # A reset has set the clock to zero.
         if inner.scene.time >= len(found) * interval - 1e-9:
             found.append(look(inner.scene))
 

@@ -1,4 +1,4 @@
-"""A scene as observations, rewards and ends read it: each thing once a step, when asked for."""
+"""Reading of a scene for observations, rewards and ends: each value at most once per step."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ NodeKey: TypeAlias = "int | str"
 """A glTF node by index or name."""
 
 _Spot: TypeAlias = tuple[int, Vec3]
-"""A motion node, and a place [m] in the inertial frame of its body; -1: a place in the world."""
+"""A motion node and a point in the inertial frame of its body [m]; -1: a point in the world."""
 
 
 class Sight:
-    """A scene as it stands now. Call :meth:`look_anew` after anything has moved.
+    """The current state of a scene, read lazily. Call :meth:`invalidate` after anything has moved.
 
-    All keys are nodes, by index or name. What they name is looked up once for each set of bodies.
+    All keys are nodes, by index or name, and are looked up once for each set of bodies.
     """
 
     def __init__(self, scene: Scene, joint_nodes: tuple[int, ...] = ()) -> None:
-        """See a scene.
+        """Connect to a scene.
 
         Args:
-            scene: Which one.
-            joint_nodes: Whose coordinates :meth:`coordinates` gives, in this order.
+            scene: The scene.
+            joint_nodes: Joints whose coordinates :meth:`coordinates` gives, in this order.
         """
         self.scene = scene
         self._client_id = scene.client_id
         self._observed = joint_nodes
         self._joint_nodes = joint_nodes
-        """Those, and after them others that were asked for."""
+        """The observed joints, and after them others that were read."""
         self._world: EngineWorld | None = None
         self._local_edits = -1
         self._coordinates: tuple[list[float], list[float]] | None = None
@@ -51,8 +51,8 @@ class Sight:
         self._node_of_body: dict[NodeKey, int] = {}
         self._spot_of: dict[int, _Spot] = {}
 
-    def look_anew(self) -> None:
-        """Forget what was read: something has moved, or was made anew."""
+    def invalidate(self) -> None:
+        """Forget the values read, since something has moved or was made anew."""
         self._coordinates = None
         if self._states:
             self._states = {}
@@ -60,12 +60,12 @@ class Sight:
             self._places = {}
         core = self.scene.core
         if core.world is not self._world:
-            self._learn()
+            self._look_up()
         if core.followers.edits != self._local_edits:
             self._local_edits, self._spot_of = core.followers.edits, {}
 
-    def _learn(self) -> None:
-        """Look everything up for bodies that were made anew."""
+    def _look_up(self) -> None:
+        """Look everything up again for new bodies."""
         self._world = world = self.scene.core.world
         controls = world.articulations.controls
         self._reader = DofReader(world.client_id, controls, self._joint_nodes)
@@ -76,9 +76,9 @@ class Sight:
     # --- joints -------------------------------------------------------------------------------
 
     def coordinates(self) -> tuple[list[float], list[float]]:
-        """Positions [m, rad] and velocities of the joints that are observed.
+        """Positions [m, rad] and velocities of the observed joints.
 
-        Three numbers for a ball, as a rotation vector; one for any other degree of freedom.
+        A ball has three numbers, as a rotation vector; other degrees of freedom have one.
         """
         positions, velocities = self._all_coordinates()
         if len(positions) > self._observed_count:
@@ -88,12 +88,12 @@ class Sight:
     def _all_coordinates(self) -> tuple[list[float], list[float]]:
         if self._coordinates is None:
             if self.scene.core.world is not self._world:
-                self._learn()
+                self._look_up()
             self._coordinates = self._reader.read()
         return self._coordinates
 
     def joint(self, joint: NodeKey, dof: int = 0) -> float:
-        """Position [m] or [rad] of a joint's degree of freedom; of a ball its first number.
+        """Position [m] or [rad] of a joint's degree of freedom; for a ball, its first number.
 
         Raises:
             KeyError: There is no such joint.
@@ -111,7 +111,7 @@ class Sight:
         if node not in self._joint_nodes:
             self._joint_nodes += (node,)
             self._coordinates = None
-            self._learn()
+            self._look_up()
         controls = self.scene.core.joint_controls
         count = len(controls.dofs(node))
         if not -count <= dof < count:
@@ -145,7 +145,7 @@ class Sight:
         return self.state_of(node)[2]
 
     def place(self, node: NodeKey) -> Vec3:
-        """Where a node's origin is in the world [m].
+        """Position of a node's origin in the world [m].
 
         Raises:
             KeyError: There is no such node.
@@ -179,44 +179,44 @@ class SentEvent:
     """A custom event that the file's behavior graph has sent."""
 
     event: str
-    """Its id."""
+    """Id of the event."""
     values: Mapping[str, Any]
-    """Its values by name."""
+    """Values of the event by name."""
 
 
 class StepContext(NamedTuple):
-    """A step as reward and termination functions see it, besides the scene."""
+    """The step, besides the scene, for reward and termination functions."""
 
     action: FloatArray
-    """As given, within [-1, 1], shape [action_count]."""
+    """The action as given, within [-1, 1], shape [action_count]."""
     events: tuple[TriggerEvent, ...]
-    """Of all engine steps of this step, in order."""
+    """Trigger events of all engine steps of this step, in order."""
     step: int
     """Number of the step in the episode, from 1 on."""
     duration: float
-    """[s] simulated in this step."""
+    """Simulated time of this step [s]."""
     sight: Sight
-    """Joints, places and velocities, read once a step for all that ask: a fraction of the price of
+    """Joints, positions and velocities, read once per step for all terms: a fraction of the cost of
     the scene's own views."""
     origin: Vec3 = (0.0, 0.0, 0.0)
-    """[m] Where the copy was placed in the world; observations are relative to it."""
+    """Position of the copy in the world [m]; observations are relative to it."""
     sent: tuple[SentEvent, ...] = ()
-    """What the file's behavior graph has sent in this step, in order."""
+    """Events that the file's behavior graph has sent in this step, in order."""
     variables_before: tuple[Any, ...] = ()
-    """The variables of the graph as the step began, in the order of the file."""
+    """Variables of the graph at the start of the step, in the order of the file."""
 
 
 class SightTerm:
-    """A term that shares what it reads of a scene with all others, and with observations."""
+    """A term that shares its readings of a scene with other terms and with observations."""
 
     __slots__ = ()
 
     def seen(self, sight: Sight, context: StepContext) -> float | bool:
-        """Compute its value of a scene as it is seen."""
+        """Compute the term from a scene that is read already."""
         raise NotImplementedError
 
     def __call__(self, scene: Scene, context: StepContext) -> float | bool:
-        """Compute its value of a scene as it stands now."""
+        """Compute the term from the current state of a scene."""
         return self.seen(Sight(scene), context)
 
 

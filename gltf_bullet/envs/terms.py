@@ -1,7 +1,7 @@
-"""Ready parts of rewards and ends of episodes; all are picklable values.
+"""Ready terms for rewards and ends of episodes; all are picklable values.
 
-Each is a :data:`~gltf_bullet.envs.config.Term`: what it gives counts as reward, and as an end of
-the episode where it is not zero. Points and heights are in the Bullet world.
+Each is a :data:`~gltf_bullet.envs.config.Term`: its value counts as reward, and ends the episode
+if it is not zero. Points and heights are in the Bullet world.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alive(SightTerm):
-    """The same reward for every step."""
+    """A constant reward for every step."""
 
     weight: float = 1.0
-    """Per step."""
+    """Reward per step."""
 
     def seen(self, sight: Sight, context: StepContext) -> float:
         """The weight."""
@@ -41,14 +41,14 @@ class Alive(SightTerm):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distance(SightTerm):
-    """How far a node is from another one: of a body, a trigger, or any other."""
+    """The distance between two nodes, such as a body and a trigger."""
 
     node: NodeKey
-    """From whose origin."""
+    """Node with the one origin."""
     target: NodeKey
-    """To whose origin."""
+    """Node with the other origin."""
     weight: float = -1.0
-    """Per metre."""
+    """Reward per metre."""
 
     def seen(self, sight: Sight, context: StepContext) -> float:
         """The distance between the origins of both nodes, weighted."""
@@ -57,14 +57,14 @@ class Distance(SightTerm):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Height(SightTerm):
-    """How high a node is."""
+    """The height of a node."""
 
     node: NodeKey
-    """Whose origin."""
+    """Node whose origin is measured."""
     axis: int = 2
-    """Which world axis is up."""
+    """Axis of the world that is up: 0, 1, 2 for X, Y, Z."""
     weight: float = 1.0
-    """Per metre."""
+    """Reward per metre."""
 
     def seen(self, sight: Sight, context: StepContext) -> float:
         """The height above the copy's origin, weighted."""
@@ -74,17 +74,17 @@ class Height(SightTerm):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speed(SightTerm):
-    """How fast a body moves along a world axis."""
+    """The velocity of a body along a world axis."""
 
     body: NodeKey
-    """Its motion node."""
+    """Motion node of the body."""
     axis: int = 0
-    """0, 1, 2: X, Y, Z of the Bullet world."""
+    """Axis of the Bullet world: 0, 1, 2 for X, Y, Z."""
     weight: float = 1.0
-    """Per metre per second."""
+    """Reward per metre per second."""
 
     def seen(self, sight: Sight, context: StepContext) -> float:
-        """The velocity of its centre of mass, weighted."""
+        """The velocity of its centre of mass along the axis, weighted."""
         return self.weight * sight.velocity(self.body)[self.axis]
 
 
@@ -93,14 +93,14 @@ class Below(SightTerm):
     """A node has sunk below a height: an end."""
 
     node: NodeKey
-    """Whose origin."""
+    """Node whose origin is measured."""
     height: float
-    """[m]"""
+    """Height above the copy's origin [m]."""
     axis: int = 2
-    """Which world axis is up."""
+    """Axis of the world that is up: 0, 1, 2 for X, Y, Z."""
 
     def seen(self, sight: Sight, context: StepContext) -> bool:
-        """Whether it is below."""
+        """True if it is below."""
         return sight.place(self.node)[self.axis] - context.origin[self.axis] < self.height
 
 
@@ -111,23 +111,23 @@ class JointOutside(SightTerm):
     joint: NodeKey
     """The joint node."""
     low: float
-    """[m] or [rad]"""
+    """Lower end of the range [m] or [rad]."""
     high: float
-    """[m] or [rad]"""
+    """Upper end of the range [m] or [rad]."""
     dof: int = 0
-    """Which of the joint's degrees of freedom."""
+    """Index of the joint's degree of freedom."""
 
     def seen(self, sight: Sight, context: StepContext) -> bool:
-        """Whether it is outside."""
+        """True if the coordinate is outside."""
         return not self.low <= sight.joint(self.joint, self.dof) <= self.high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlCost(SightTerm):
-    """What large actions cost."""
+    """A cost of large actions."""
 
     weight: float = -0.01
-    """Per squared unit of normalised action."""
+    """Reward per squared unit of normalised action."""
 
     def seen(self, sight: Sight, context: StepContext) -> float:
         """The sum of the squares, weighted."""
@@ -136,17 +136,17 @@ class ControlCost(SightTerm):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggerEntered(SightTerm):
-    """Something came into a trigger in this step, also where it has left it since."""
+    """Something came into a trigger in this step, even if it has left it since."""
 
     trigger: NodeKey
     """The trigger's node."""
     body: NodeKey | None = None
-    """Count only this body; ``None``: whatever it was."""
+    """The only body that counts; ``None`` for all."""
     weight: float = 1.0
-    """Per step in which something came in."""
+    """Reward per step in which something came in."""
 
     def seen(self, sight: Sight, context: StepContext) -> float:
-        """The weight where something entered, else 0."""
+        """The weight if something entered, else 0."""
         if not context.events:
             return 0.0
         trigger = sight.scene.triggers[self.trigger].node
@@ -162,14 +162,14 @@ class TriggerEntered(SightTerm):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variable(SightTerm):
-    """A variable of the file's behavior graph: the reward, or the end, is in the file."""
+    """A variable of the file's behavior graph: the file defines the reward or the end."""
 
     variable: int | str
-    """By index or name; a number or a boolean."""
+    """Index or name of the variable, a number or a boolean."""
     weight: float = 1.0
-    """Per unit."""
+    """Reward per unit."""
     growth: bool = False
-    """By how much it has grown in this step, instead of what it is."""
+    """True if its growth in this step counts, instead of its value."""
 
     def seen(self, sight: Sight, context: StepContext) -> float:
         """The value, or its growth, weighted."""
@@ -188,10 +188,10 @@ class EventSent(SightTerm):
     """The file's behavior graph has sent a custom event: a reward, or an end."""
 
     event: str
-    """Its id."""
+    """Id of the event."""
     weight: float = 1.0
-    """Each time."""
+    """Reward per event."""
 
     def seen(self, sight: Sight, context: StepContext) -> float:
-        """The weight, as often as it was sent in this step."""
+        """The weight times the number of such events in this step."""
         return self.weight * sum(sent.event == self.event for sent in context.sent)

@@ -26,14 +26,15 @@ from gltf_bullet.transforms import BoolArray, FloatArray, Vec3
 __all__ = ["GltfVectorEnv", "make_vector_env"]
 
 _GAP = 1.0
-"""[m] between the boxes around two copies."""
+"""[m] Gap between the boxes around two copies."""
 
 
 class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
-    """``count`` copies that cannot touch each other, with one ``stepSimulation`` for all.
+    """``count`` copies that cannot collide with each other, with one ``stepSimulation`` for all.
 
-    A copy whose episode has ended starts anew on its own, as in gymnasium's vector environments.
-    Its contacts start cold then; all else is as in :class:`~gltf_bullet.envs.gltf_env.GltfEnv`.
+    A copy whose episode has ended restarts by itself, as in gymnasium's vector environments.
+    Its contacts have no warm start then; all else is as in
+    :class:`~gltf_bullet.envs.gltf_env.GltfEnv`.
     """
 
     metadata = {  # noqa: RUF012
@@ -55,22 +56,22 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
 
         Args:
             path: A ``.gltf`` or ``.glb`` file, or the bytes of a self-contained one.
-            count: How many copies.
-            config: As for a single environment; a camera sees all copies.
-            spacing: [m] between copies along the world's X axis. ``None``: on a level grid, as far
-                apart as the asset is wide: copies that stand in each other cost ten times the
-                step. Observations are relative to where a copy was placed.
+            count: Number of copies.
+            config: The config of a single environment; a camera sees all copies.
+            spacing: Distance between copies along the world's X axis [m]. ``None``: on a level
+                grid, as far apart as the asset is wide: copies inside each other multiply the time
+                of a step by ten. Observations are relative to the position of the copy.
             render_mode: ``"rgb_array"`` or ``None``; see :meth:`render`.
-            autoreset_mode: When a copy starts anew whose episode has ended. ``NEXT_STEP``: in the
-                next step, whose action is ignored. ``SAME_STEP``: at once; what was seen last is
-                in ``infos["final_obs"]``, what it came with in ``infos["final_info"]``.
+            autoreset_mode: Restart of a copy whose episode has ended. ``NEXT_STEP``: in the next
+                step, whose action is ignored. ``SAME_STEP``: at once; the last observation is in
+                ``infos["final_obs"]``, its info in ``infos["final_info"]``.
 
         Raises:
             AssetError: The file cannot be used.
             KeyError: The asset lacks something that the config names.
-            ValueError: ``count`` < 1, nothing says how far a drive may go, or another mode.
+            ValueError: ``count`` < 1, the range of a drive is unknown, or another mode.
         """
-        # First of all: a vector environment of gymnasium is closed even where this raises.
+        # First of all: gymnasium closes a vector environment even if this raises.
         self._client_id: int | None = None
         self._episodes: list[Episode] = []
         self._body_ids: list[tuple[int, ...]] = []
@@ -102,7 +103,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
 
     @property
     def observation_names(self) -> tuple[str, ...]:
-        """What each number of a row of a flat observation is, in order."""
+        """Name of each number of a row of a flat observation, in order."""
         return self._outline.observations.names
 
     @property
@@ -120,11 +121,11 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
 
         Args:
             seed: One per copy, or one for all: copy k gets ``seed + k``, as in gymnasium.
-            options: None are known.
+            options: No options are known.
 
         Raises:
             EngineError: No room for another world.
-            ValueError: Another number of seeds.
+            ValueError: Wrong number of seeds.
         """
         if not self._episodes:
             self._open()
@@ -163,17 +164,17 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             raise RuntimeError("call reset() before step()")
         if len(actions) != self.num_envs:
             raise ValueError(f"{len(actions)} actions; must be {self.num_envs}")
-        clipped, values = self._outline.actions.understand(actions, self.num_envs)
+        clipped, values = self._outline.actions.decode(actions, self.num_envs)
         ended = self._ended.tolist()
         for k, numbers in enumerate(values):
             if not ended[k]:
                 self._episodes[k].act(clipped[k], numbers)
         self._episodes[0].scene.step(self.config.frame_skip)
         for episode in self._episodes:
-            episode.latch()
-        return self._judge(ended)
+            episode.collect_events()
+        return self._outcomes(ended)
 
-    def _judge(
+    def _outcomes(
         self, ended: Sequence[bool]
     ) -> tuple[
         Any,
@@ -193,7 +194,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
                 # Idle in this step; the world cannot step the others without it.
                 infos = self._add_info(infos, self._begin(k), k)
             else:
-                rewards[k], terminated[k], truncated[k] = episode.judge()
+                rewards[k], terminated[k], truncated[k] = episode.outcome()
                 events[k] = tuple(episode.events)
                 if self._starts_at_once and (terminated[k] or truncated[k]):
                     seen = self._outline.observations.shown(episode.numbers(), episode.scene)
@@ -232,7 +233,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self._body_ids = []
 
     def _open(self) -> None:
-        config, self.closed = self.config, False  # gymnasium's close() is over once it says so
+        config, self.closed = self.config, False  # gymnasium's close() returns at once if True
         self._client_id = open_world(gravity=config.gravity, time_step=config.time_step)
         try:
             asset = read_asset(self.path)
@@ -248,7 +249,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             raise
 
     def _place(self, k: int) -> Vec3:
-        """Where a copy stands; the first one is measured before the others are placed."""
+        """Position of a copy; the first one is measured before the others are placed."""
         if self._spacing is not None:
             return (k * self._spacing, 0.0, 0.0)
         if k == 0 or self._client_id is None:
@@ -274,7 +275,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         return info
 
     def _part(self, bodies: tuple[int, ...]) -> None:
-        """Keep a copy's bodies from touching those of the others."""
+        """Keep a copy's bodies from colliding with those of the others."""
         others = tuple(body for ids in self._body_ids for body in ids)
         if self._client_id is not None:
             forbid_contacts(self._client_id, bodies, others)
@@ -291,5 +292,5 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
 def make_vector_env(
     num_envs: int, path: str | os.PathLike[str] | bytes, **more: Any
 ) -> GltfVectorEnv:
-    """``gymnasium.make_vec("gltf_bullet/Gltf-v0", num_envs=16, path=...)`` ends here."""
+    """Entry point of ``gymnasium.make_vec("gltf_bullet/Gltf-v0", num_envs=16, path=...)``."""
     return GltfVectorEnv(path, num_envs, **more)

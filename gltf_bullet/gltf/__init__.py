@@ -1,4 +1,4 @@
-"""Room 2: bytes to typed, dialect-free content."""
+"""From bytes to typed content of a glTF file, independent of physics dialects."""
 
 from gltf_bullet.gltf.accessors import read_accessor
 from gltf_bullet.gltf.animations import read_animations

@@ -1,7 +1,7 @@
-"""Accessor -> ndarray: component types, normalization, strides, sparse (glTF 2.0, "Accessors").
+"""Arrays of accessors: component types, normalization, strides, sparse (glTF 2.0, "Accessors").
 
-Arrays are views of the file's bytes where that is possible, and always read-only. Every failing
-case is reported with what was found and what is allowed, and gives ``None``.
+Arrays are views of the file's bytes where that is possible, and always read-only. Each failure is
+reported with the value found and the values allowed, and gives ``None``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ ACCESSOR_OF_ZEROS = IssueKind(
     "sparse value not counted; must be at most {allowed} (ReadLimits.max_zero_values)",
 )
 ZEROS_PER_SPARSE_ELEMENT = 256
-"""A morph target that moves one vertex in 256 is nothing rare."""
+"""Zeros per sparse value that do not count: a morph target that moves one vertex in 256 is
+common."""
 NORMALIZED_IGNORED = IssueKind(
     "NORMALIZED_IGNORED",
     Severity.WARNING,
@@ -86,9 +87,9 @@ COMPONENT_TYPES: dict[int, np.dtype[Any]] = {
     5125: np.dtype("<u4"),
     5126: np.dtype("<f4"),
 }
-"""``componentType`` (glTF 2.0, "Accessor Data Types")."""
+"""Array types by ``componentType`` (glTF 2.0, "Accessor Data Types")."""
 INDEX_COMPONENT_TYPES = {code: COMPONENT_TYPES[code] for code in (5121, 5123, 5125)}
-"""What indices may be stored as: unsigned bytes, shorts and integers."""
+"""Array types of indices: unsigned bytes, shorts and integers."""
 
 SHAPES: dict[str, tuple[int, ...]] = {
     "SCALAR": (), "VEC2": (2,), "VEC3": (3,), "VEC4": (4,),
@@ -98,11 +99,11 @@ SHAPES: dict[str, tuple[int, ...]] = {
 
 
 def read_accessor(document: Document, index: int, diagnostics: Diagnostics) -> AccessorArray | None:
-    """The elements of accessor ``index``; ``None``, with an issue, where they cannot be had.
+    """The elements of accessor ``index``; ``None``, with an issue, if they are unusable.
 
     Shape: ``[count]`` for SCALAR, ``[count, n]`` for VECn, ``[count, row, column]`` for MATn
     (the file stores columns first; that is undone here). Normalized integers become float64 in
-    0..1 or -1..1, everything else keeps its component type. Read-only, computed once per document.
+    0..1 or -1..1, other numbers keep their component type. Read-only, computed once per document.
     """
     if not 0 <= index < document.count("accessors"):
         at = ROOT / "accessors" / index
@@ -117,12 +118,12 @@ def read_accessor(document: Document, index: int, diagnostics: Diagnostics) -> A
 def all_carried(
     values: AccessorArray, what: str, at: JsonPointer, diagnostics: Diagnostics
 ) -> bool:
-    """Whether all elements are finite and in the range of ``what``; the first that is not is named.
+    """Return True if all elements are finite and in the range of ``what``; else report the first.
 
     Args:
         values: The elements.
         what: A name in ``number_ranges.py``.
-        at: Where the accessor is used.
+        at: Location of the use of the accessor.
         diagnostics: Receives the finding.
     """
     largest = range_of(what).largest
@@ -183,7 +184,7 @@ def _affordable(
     at: JsonPointer,
     diagnostics: Diagnostics,
 ) -> bool:
-    """Whether so many numbers more may be read of a document; those that are count from now on."""
+    """Return True if a document's limits admit so many further numbers; they count from then on."""
     limits = document.limits
     spent = document.derive(("accessor values", 0), lambda _: [0, 0], diagnostics)
     total, zeros = spent[0] + values, spent[1]
@@ -194,7 +195,7 @@ def _affordable(
     if "bufferView" not in owner:
         sparse = owner.get("sparse")
         stated = sparse.get("count") if isinstance(sparse, dict) else 0
-        # Where that many are not in the file, the accessor is refused for it.
+        # An accessor whose sparse values are not all in the file is refused for that.
         stated = stated if isinstance(stated, int) and stated > 0 else 0
         zeros += max(0, values - ZEROS_PER_SPARSE_ELEMENT * per_element * stated)
     if zeros > limits.max_zero_values:
@@ -272,7 +273,7 @@ def _overwrite_sparse(
 
 
 def denormalize(array: AccessorArray) -> AccessorArray:
-    """max(c / 127, -1) and its likes (glTF 2.0, "Animations", the table of conversions)."""
+    """Fractions of normalized integers (glTF 2.0, "Animations", the table of conversions)."""
     result = array / float(np.iinfo(array.dtype).max)
     return np.maximum(result, -1.0) if array.dtype.kind == "i" else result
 

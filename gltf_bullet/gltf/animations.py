@@ -1,7 +1,7 @@
-"""Animations -> keyframe tracks (glTF 2.0, "Animations"; KHR_animation_pointer).
+"""Keyframe tracks from animations (glTF 2.0, "Animations"; KHR_animation_pointer).
 
-A pointer to a node's translation, rotation, scale or weights becomes a track of that node: it means
-the same. Every other pointer is kept as it is written. A wrong channel is reported and left out.
+A pointer to a node's translation, rotation, scale or weights becomes a track of that node, which is
+equivalent. Other pointers stay as they are written. A wrong channel is reported and left out.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ PATHS: dict[str, TargetPath] = {
 }
 INTERPOLATIONS = {mode.value: mode for mode in Interpolation}
 WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
-"""Numbers per keyframe."""
+"""Count of numbers per keyframe."""
 _NODE_POINTER = re.compile(r"/nodes/(0|[1-9][0-9]*)/(translation|rotation|scale|weights)")
 
 
@@ -138,7 +138,7 @@ def _read_animation(
 def _read_target(
     document: Document, channel: JsonObject, at: JsonPointer, diagnostics: Diagnostics
 ) -> tuple[TargetPath, int | None, str | None] | None:
-    """Path, node and pointer of a channel; ``None`` where it animates nothing."""
+    """Path, node and pointer of a channel; ``None`` if it animates nothing."""
     if not has_required(channel, "target", "an object", at, diagnostics):
         return None
     target = read_object(channel, "target", at, diagnostics)
@@ -171,7 +171,7 @@ def _read_pointer(
     match = None if pointer is None else _NODE_POINTER.fullmatch(pointer)
     if match is None:
         return None if pointer is None else ("pointer", None, pointer)
-    # Longer numbers are out of range of every file, and of int() in the end.
+    # Longer numbers are out of range of every file, and too long for int().
     node = int(match[1][:18])
     if node >= len(document.tree):
         diagnostics.report(
@@ -188,7 +188,7 @@ def _read_sampler(
     at: JsonPointer,
     diagnostics: Diagnostics,
 ) -> tuple[FloatArray, FloatArray, Interpolation] | None:
-    """Times, values and interpolation, shaped as an :class:`AnimationTrack` wants them."""
+    """Times, values and interpolation, shaped for an :class:`AnimationTrack`."""
     interpolation: Interpolation | None = Interpolation.LINEAR
     if "interpolation" in sampler:
         interpolation = read_choice(
@@ -255,12 +255,12 @@ def _read_values(
     at: JsonPointer,
     diagnostics: Diagnostics,
 ) -> FloatArray | None:
-    """[keys, width], or [keys, 3, width] for splines."""
+    """Values per keyframe, shape [keys, width], or [keys, 3, width] for splines."""
     if array.ndim == 3:
         array = array.swapaxes(1, 2)  # flat as stored: columns first
     cubic = interpolation is Interpolation.CUBICSPLINE
     rows = keys * 3 if cubic else keys
-    # Weights, and pointers to lists, have as many elements a key as there are targets.
+    # Weights, and pointers to lists, have as many elements per key as there are targets.
     several = path in ("weights", "pointer")
     width = array.size // rows
     fits = len(array) % rows == 0 if several else len(array) == rows

@@ -1,7 +1,7 @@
-"""BufferViews and the strided elements in them (glTF 2.0, "Buffers and Buffer Views").
+"""Buffer views and their strided elements (glTF 2.0, "Buffers and Buffer Views").
 
-Elements are views of the file's bytes, nothing is copied. What an element means (normalization,
-sparse replacement) is the business of ``accessors.py``.
+Elements are views of the file's bytes, nothing is copied. ``accessors.py`` interprets them
+(normalization, sparse replacement).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ COMPRESSIONS = ("EXT_meshopt_compression", "KHR_meshopt_compression")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElementLayout:
-    """Where the components of an element lie, in bytes from its beginning."""
+    """Layout of an element's components, in bytes from its beginning."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -61,7 +61,7 @@ class ElementLayout:
     size: int
     """Bytes from one packed element to the next, column padding included."""
     used: int
-    """Bytes from the first to the last one that is looked at."""
+    """Bytes from the first to the last one that belongs to a component."""
 
     @staticmethod
     def of(dtype: np.dtype[Any], shape: tuple[int, ...]) -> ElementLayout:
@@ -81,7 +81,7 @@ class ElementLayout:
 def read_buffer_view(
     document: Document, index: int, diagnostics: Diagnostics
 ) -> tuple[memoryview, int | None] | None:
-    """The bytes and the ``byteStride`` of a bufferView; ``None`` with an issue where impossible."""
+    """The bytes and the ``byteStride`` of a bufferView; ``None``, with an issue, on failure."""
     at = ROOT / "bufferViews" / index
     view = document.objects("bufferViews")[index]
     buffer = _index(view, "buffer", document.count("buffers"), at, diagnostics)

@@ -50,16 +50,16 @@ URI_REFUSED = IssueKind(
 URI_MALFORMED = IssueKind("URI_MALFORMED", Severity.ERROR, "the data URI is malformed: {got}")
 
 LONGEST_PATH = 4096
-"""Bytes of a path that systems take."""
+"""Longest path in bytes that systems accept."""
 _BLOCK = 1 << 20
-"""Bytes that are decoded at a time."""
+"""Number of bytes that are decoded at a time."""
 _HEX = np.full(256, 16, dtype=np.uint8)
-"""Values of the digits, by their codes; 16: no digit."""
+"""Values of hexadecimal digits by their codes; 16 for other characters."""
 for _digits in (b"0123456789abcdef", b"0123456789ABCDEF"):
     _HEX[list(_digits)] = np.arange(16)
 _WHITE = b" \t\r\n\v\f"
 _OTHER_ALPHABET = bytes.maketrans(b"-_", b"+/")
-"""RFC 4648, 5."""
+"""The URL-safe alphabet of base64 (RFC 4648, 5), mapped to the standard one."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
@@ -71,7 +71,7 @@ def read_buffer(
     diagnostics: Diagnostics,
     limits: ReadLimits,
 ) -> bytes | None:
-    """Exactly ``byteLength`` bytes of buffer ``index``; ``None`` with an issue where impossible."""
+    """Exactly ``byteLength`` bytes of buffer ``index``; ``None``, with an issue, on failure."""
     at = ROOT / "buffers" / index
     if not 0 <= index < len(objects):
         diagnostics.report(INDEX_OUT_OF_RANGE, at, key="buffer", got=index, count=len(objects))
@@ -105,7 +105,7 @@ def read_buffer(
 def read_uri(
     uri: str, folder: Path | None, at: JsonPointer, diagnostics: Diagnostics, limits: ReadLimits
 ) -> bytes | None:
-    """The bytes behind a data URI or a relative path; ``None`` with an issue where impossible."""
+    """The bytes of a data URI or a relative path; ``None``, with an issue, on failure."""
     if uri[:5].lower() == "data:":
         return _decode_data_uri(uri, at, diagnostics, limits)
     file = resolve_relative_uri(uri, folder, at, diagnostics)
@@ -129,8 +129,8 @@ def read_uri(
 def resolve_relative_uri(
     uri: str, folder: Path | None, at: JsonPointer, diagnostics: Diagnostics
 ) -> Path | None:
-    """The file that a relative URI names, symbolic links followed; ``None`` where refused."""
-    # Encoded, each of them may take three characters.
+    """The file that a relative URI names, symbolic links followed; ``None`` if it is refused."""
+    # Encoded, each byte may take three characters.
     path = unquote(uri) if len(uri) <= 3 * LONGEST_PATH else ""
     file: Path | None = None
     # Windows takes both separators and drive letters; be equally strict everywhere.
@@ -161,7 +161,7 @@ def resolve_relative_uri(
 def _decode_data_uri(
     uri: str, at: JsonPointer, diagnostics: Diagnostics, limits: ReadLimits
 ) -> bytes | None:
-    """RFC 2397, any media type; base64 of both alphabets, with or without padding."""
+    """The data of a URI (RFC 2397), any media type; base64 of both alphabets, padded or not."""
     header, comma, body = uri.partition(",")
     if not comma:
         diagnostics.report(URI_MALFORMED, at, got="it has no comma")
@@ -195,9 +195,9 @@ def _decode_data_uri(
 
 
 def percent_decoded(data: bytes) -> bytes:
-    """RFC 3986, 2.1, as ``urllib`` decodes it, which makes a list of all pieces: 80 times the file.
+    """Percent-decode (RFC 3986, 2.1) in blocks; ``urllib`` lists all pieces, 80 times the file.
 
-    What is no escape stays.
+    Bytes that form no escape stay.
     """
     parts, begin = [], 0
     while begin < len(data):

@@ -1,4 +1,4 @@
-"""Camera -> its lens (glTF 2.0, "Cameras"). Where it stands is the business of its nodes."""
+"""Cameras of a file, that is their lenses (glTF 2.0, "Cameras"); nodes give their poses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FileCamera:
 
 
 def read_camera(document: Document, index: int, diagnostics: Diagnostics) -> FileCamera | None:
-    """Camera ``index``; ``None``, with an issue, where it says no usable lens."""
+    """Camera ``index``; ``None``, with an issue, if it states no usable lens."""
     return document.derive(
         ("camera", index), lambda sink: _read_camera(document, index, sink), diagnostics
     )

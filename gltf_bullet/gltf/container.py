@@ -1,7 +1,8 @@
-"""From an asset source to its JSON root and its binary chunk (glTF 2.0, "GLB File Format").
+"""The JSON root and the binary chunk of an asset source (glTF 2.0, "GLB File Format").
 
-Here: opening the source, the GLB container, decoding JSON from untrusted bytes. Not here: buffers
-(``buffers.py``), what the JSON means (``document.py`` and its neighbours).
+This module opens the source, splits the GLB container and decodes JSON from untrusted bytes.
+``buffers.py`` reads buffers, ``document.py`` and its neighbours interpret the JSON. The file is
+long since it recognises other formats too, for a message about what to do with them.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ __all__ = [
     "open_container",
 ]
 
-# --- What a file is that is no glTF 2.0, and what its owner can do about it -----------------------
+# --- Formats other than glTF 2.0, and what their owner can do -------------------------------------
 
 _BLENDER: Final = "import it into Blender and export it as glTF 2.0"
 _ROBOT: Final = "gltf-bullet convert makes a glTF of it; or pybullet.{call} reads it as it is"
@@ -54,7 +55,7 @@ _BY_BEGINNING: Final[tuple[tuple[bytes, str, str], ...]] = (
     (b"\x89PNG", "a PNG picture", "load the .gltf or .glb that uses it"),
     (b"\xff\xd8\xff", "a JPEG picture", "load the .gltf or .glb that uses it"),
 )
-"""Magic bytes, what they are of, what to do."""
+"""Magic bytes, name of the format, and what to do."""
 
 _BY_TAG: Final[dict[str, tuple[str, str]]] = {
     "robot": ("URDF", _ROBOT.format(call="loadURDF")),
@@ -65,11 +66,11 @@ _BY_TAG: Final[dict[str, tuple[str, str]]] = {
     "html": ("a web page, perhaps that of a failed download", "download the file itself"),
     "svg": ("an SVG picture", "load the .gltf or .glb that uses it"),
 }
-"""By the first element of an XML text."""
+"""Format and what to do, by the first element of an XML text."""
 
 
-def foreign_format(data: bytes) -> tuple[str, str] | None:
-    """What ``data`` is and what to do; ``None`` where it may be glTF or nobody knows."""
+def other_format(data: bytes) -> tuple[str, str] | None:
+    """Format of ``data`` and what to do; ``None`` if it may be glTF or is unknown."""
     for beginning, what, remedy in _BY_BEGINNING:
         if data.startswith(beginning):
             return what, remedy
@@ -85,21 +86,23 @@ def _without_comments(text: str) -> str:
     return re.sub(r"<!--.*?(-->|$)|<\?.*?\?>|<!doctype\s+", "<", text, flags=re.DOTALL | re.I)
 
 
-def foreign_source(path: str) -> tuple[str, str] | None:
-    """What a name is that is no path of a file; ``None`` where it may be one."""
+def other_source(path: str) -> tuple[str, str] | None:
+    """Kind of a name that is no path, and what to do; ``None`` if it may be a path."""
     if "://" not in path:
         return None
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", path)
     return scheme and (f"a URL ({scheme[1]})", "download the file and give its path")
 
 
+# --- The source, its GLB container and its JSON ---------------------------------------------------
+
 AssetSource: TypeAlias = (
     "str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | pygltflib.GLTF2"
 )
-"""What a document can be read from; pygltflib is not imported to recognise its objects."""
+"""Sources of a document; pygltflib is not imported to recognise its objects."""
 
 MEMORY_PATH = "<memory>"
-"""The path of a document that came from no file."""
+"""Path of a document that was not read from a file."""
 
 FILE_UNREADABLE = IssueKind("FILE_UNREADABLE", Severity.ERROR, "the file cannot be read: {got}")
 FILE_TOO_LARGE = IssueKind(
@@ -149,7 +152,7 @@ JSON_BYTE_ORDER_MARK = IssueKind(
 )
 
 GLTF_1 = ("glTF 1.0", "convert it with gltf-pipeline, or export it again from its source")
-"""What the file is and what to do."""
+"""Format and what to do, for files of version 1."""
 GLB_MAGIC = b"glTF"
 JSON_CHUNK = 0x4E4F534A
 """Chunk type "JSON" (glTF 2.0, "Binary glTF Layout")."""
@@ -159,23 +162,23 @@ BIN_CHUNK = 0x004E4942
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadLimits:
-    """How much one file may ask for before it is refused; content is not trusted."""
+    """Limits above which a file is refused or reduced, since its content is not trusted."""
 
     max_buffer_bytes: int = 2 * 1024**3
     """Size of the file and of each of its buffers [bytes]."""
     max_accessor_values: int = 2**28
     """Numbers of all accessors that are read, together: elements times components."""
     max_zero_values: int = 2**20
-    """Numbers of all accessors together for which the file has no bytes, nor enough sparse values:
-    few bytes can stand for many."""
+    """Numbers of all accessors together without bytes in the file, beyond those allowed per sparse
+    value: few bytes can stand for many."""
     max_image_pixels: int = 2**26
     """Width times height of one image."""
     max_decoded_pixels: int = 2**27
-    """Of all images together, as they are in the file: 1 s per 2**25 of them (measured)."""
+    """Pixels of all images together, as in the file: 1 s per 2**25 of them (measured)."""
     max_shown_pixels: int = 2**22
-    """Of one image as it is kept; what has more is halved until it has not."""
+    """Pixels of one decoded image; a larger one is halved until it fits."""
     max_all_shown_pixels: int = 2**25
-    """Of all images together as they are kept, 4 bytes each; the last ones become smaller."""
+    """Pixels of all decoded images together, 4 bytes each; later images become smaller."""
     max_draco_faces: int = 2**23
     """Triangles that one Draco primitive may announce; few bytes can stand for many."""
     max_json_depth: int = 128
@@ -189,14 +192,14 @@ class _SourceFile(NamedTuple):
     """A source that was read and not yet decoded."""
 
     path: str
-    """As the caller named it, or ``"<memory>"``."""
+    """Path as the caller stated it, or ``"<memory>"``."""
     is_file: bool
-    """Whether that is a path."""
+    """True if ``path`` is a path of a file."""
     data: bytes
 
     @property
     def folder(self) -> Path | None:
-        """Where relative URIs start; ``None`` for a source without a place."""
+        """Folder that relative URIs start from; ``None`` for a source without a path."""
         return Path(self.path).parent if self.is_file else None
 
 
@@ -205,9 +208,9 @@ class Container:
     """The parts of a file before anything of it is interpreted."""
 
     path: str
-    """As the caller named it, or ``"<memory>"``."""
+    """Path as the caller stated it, or ``"<memory>"``."""
     folder: Path | None
-    """Where relative URIs start; ``None`` for a source without a place."""
+    """Folder that relative URIs start from; ``None`` for a source without a path."""
     json: JsonObject
     glb_chunk: bytes | None
 
@@ -216,9 +219,9 @@ def open_container(source: AssetSource, diagnostics: Diagnostics, limits: ReadLi
     """Read ``source`` whole and decode its container.
 
     Raises:
-        ContainerError: The file is missing, truncated, too large, or neither GLB nor JSON; all
-            issues that ``diagnostics`` held are in it.
-        TypeError: ``source`` is nothing that can be read.
+        ContainerError: The file is missing, truncated, too large, or neither GLB nor JSON; it has
+            all issues of ``diagnostics``.
+        TypeError: ``source`` is no readable source.
     """
     if _is_pygltflib(source):
         return _container_of_gltf2(source, diagnostics, limits)
@@ -226,7 +229,7 @@ def open_container(source: AssetSource, diagnostics: Diagnostics, limits: ReadLi
     path, data = file.path, file.data
     if not data:
         _fail(path, diagnostics, FILE_EMPTY)
-    _refuse(foreign_format(data), path, diagnostics)
+    _refuse(other_format(data), path, diagnostics)
     text, binary = data, None
     if data[:4] == GLB_MAGIC:
         text, binary = _split_glb(data, path, diagnostics)
@@ -243,20 +246,20 @@ def _fail(path: str, diagnostics: Diagnostics, kind: IssueKind, **values: object
 
 
 def _refuse(found: tuple[str, str] | None, path: str, diagnostics: Diagnostics) -> None:
-    """End with what was found to be of another format, if anything."""
+    """Raise an error for a recognised other format, if there is one."""
     if found is not None:
         what, remedy = found
         _fail(path, diagnostics, FILE_OTHER_FORMAT, got=what, remedy=remedy)
 
 
 def _read_source(source: object, diagnostics: Diagnostics, limits: ReadLimits) -> _SourceFile:
-    """Read a source whole, other than a ``pygltflib.GLTF2``; raises as :func:`open_container`."""
+    """Read a source, other than a ``pygltflib.GLTF2``, whole; raises as :func:`open_container`."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         data = bytes(source)
         path, is_file = MEMORY_PATH, False
     elif isinstance(source, (str, os.PathLike)):
         path = os.fsdecode(source)
-        _refuse(foreign_source(path), path, diagnostics)
+        _refuse(other_source(path), path, diagnostics)
         is_file, data = True, _read_file(path, diagnostics, limits)
     elif callable(getattr(source, "read", None)):
         name = getattr(source, "name", None)
@@ -367,15 +370,15 @@ def _reason(text: bytes, exc: Exception) -> str:
 
 
 def _is_deeper_than(valid_json: bytes, limit: int) -> bool:
-    """Whether containers nest deeper than ``limit``; about 1 ms per megabyte.
+    """Return True if containers nest deeper than ``limit``; about 1 ms per megabyte.
 
-    msgspec stops at Python's recursion limit only, and what passes there would still break a later
-    ``pickle`` or ``deepcopy`` of the document.
+    msgspec stops at Python's recursion limit only, and a document within that limit could still
+    break a later ``pickle`` or ``deepcopy``.
     """
     # Without escapes every quote begins or ends a string; without strings brackets are brackets.
     text = re.sub(rb"\\.", b"", valid_json) if b"\\" in valid_json else valid_json
     brackets = text.translate(bytes.maketrans(b"{}", b"[]"), _ALL_BUT_BRACKETS_AND_QUOTES)
-    # A pair of quotes is an empty string, or the seam of two strings: both may go. What is left of
+    # A pair of quotes is an empty string, or the seam of two strings: both may go. The remaining
     # strings are those with brackets in them: every second part.
     brackets = b"".join(brackets.replace(b'""', b"").split(b'"')[::2])
     for _ in range(limit):
@@ -394,7 +397,7 @@ def _is_pygltflib(source: object) -> bool:
 
 
 def _container_of_gltf2(source: Any, diagnostics: Diagnostics, limits: ReadLimits) -> Container:
-    """The same from a pygltflib object; its own JSON writer gives the JSON."""
+    """The container of a pygltflib object, whose own JSON writer gives the JSON."""
     folder = getattr(source, "_path", None)
     name = getattr(source, "_name", None)
     path = str(Path(folder) / name) if folder is not None and name else MEMORY_PATH

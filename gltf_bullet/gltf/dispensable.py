@@ -1,7 +1,8 @@
-"""What the simulation can do without: errors of reading it are told as warnings.
+"""Content that the simulation does not need: its reading errors are reported as warnings.
 
 Pictures, skins and channels of animations are read by the functions that also read collision
-geometry, to which a wrong accessor is an error. Who can do without reads into a sink of its own.
+geometry, for which a wrong accessor is an error. Readers of dispensable content use a sink of
+their own.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ _WHOLE_FILE: Final = frozenset(
         DRACO_UNREADABLE, URI_MALFORMED, URI_REFUSED,
     }
 )  # fmt: skip
-"""Errors whoever meets them: data that is missing or truncated, and limits of reading."""
+"""Errors in any content: data that is missing or truncated, and limits of reading."""
 
 
 def do_without(found: Diagnostics, instead: str, diagnostics: Diagnostics) -> None:
-    """Report what was ``found``, errors as warnings that end with what is done ``instead``."""
+    """Report the issues ``found``, errors as warnings that end with ``instead``."""
     for issue in found:
         if issue.refuses and issue.kind not in _WHOLE_FILE:
             diagnostics.report(PASSED_OVER, issue.pointer, got=issue.message, instead=instead)

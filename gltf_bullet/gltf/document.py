@@ -1,7 +1,7 @@
 """One glTF file after reading: its JSON, node tree and buffers, checked and typed.
 
-Not here: what extensions mean (the ``dialects`` room), geometry and animations, which other modules
-of this room read from the document on demand.
+Not here: the meaning of extensions (room ``dialects``), geometry and animations, which other
+modules of this room read from the document on demand.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ COLLECTIONS = (
 )  # fmt: skip
 """The root members that are lists of objects."""
 DISPENSABLE = frozenset({"animations", "cameras", "images", "materials", "samplers", "textures"})
-"""Those that the simulation can do without."""
+"""Collections that the simulation does not need."""
 
 T = TypeVar("T")
 _VERSION: Final = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
@@ -73,15 +73,15 @@ _LOOSE_VERSION: Final = re.compile(r"\s*([0-9]{1,9})(?:\.([0-9]{1,9}))?")
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Document:
-    """The frozen result of reading one file. Nobody may change the JSON that it holds.
+    """The frozen result of reading one file. Its JSON must not be changed.
 
-    Pickles without what was derived from it; buffers that were read go along.
+    A pickle leaves out derived values, and includes the buffers that were read.
     """
 
     path: str
-    """As the caller named it, or ``"<memory>"``."""
+    """Path as the caller stated it, or ``"<memory>"``."""
     folder: Path | None
-    """Where relative URIs start; ``None`` for a source without a place."""
+    """Folder that relative URIs start from; ``None`` for a source without a path."""
     json: JsonObject
     """The parsed root."""
     tree: NodeTree
@@ -124,13 +124,13 @@ class Document:
         return len(self.objects(collection))
 
     def objects(self, collection: str) -> Sequence[JsonObject]:
-        """The objects of a root collection; ``{}`` in the place of wrong ones (reported)."""
+        """The objects of a root collection; ``{}`` in place of wrong ones (reported at reading)."""
         if collection in self._collections:
             return self._collections[collection]
         return _objects(self.json, collection, Diagnostics())
 
     def buffer(self, index: int) -> memoryview:
-        """The ``byteLength`` bytes of a buffer, read when first asked for, then kept.
+        """The ``byteLength`` bytes of a buffer, read on first access and cached.
 
         Raises:
             ContainerError: The data is missing, short, too large, or outside the asset's folder.
@@ -153,7 +153,7 @@ class Document:
     def derive(
         self, key: tuple[str, int], read: Callable[[Diagnostics], T], diagnostics: Diagnostics
     ) -> T:
-        """What ``read`` gives, computed once per document and key; its issues come every time."""
+        """The result of ``read``, cached by document and key; its issues are reported each time."""
         if key not in self._derived:
             found = Diagnostics()
             self._derived[key] = (read(found), found.issues)
@@ -171,13 +171,13 @@ def read_document(
 ) -> Document:
     """Read a ``.gltf`` or ``.glb`` file; content problems are reported, reading goes on.
 
-    ``adapt`` may give another root in the place of the file's, before anything of it is read.
+    ``adapt`` may replace the root before any content is read.
 
     Raises:
         ContainerError: Not GLB or JSON, truncated, too large, or of another glTF version.
         InvalidAssetError: The node hierarchy cannot be built: a child that does not exist, a node
             with two parents, or a circle.
-        TypeError: ``source`` is nothing that can be read.
+        TypeError: ``source`` is no readable source.
     """
     container = open_container(source, diagnostics, limits)
     root, path = container.json, container.path
@@ -259,7 +259,7 @@ def _check_version(root: JsonObject, path: str, diagnostics: Diagnostics) -> Non
 
 
 def _read_version(asset: JsonObject, key: str, diagnostics: Diagnostics) -> tuple[int, int] | None:
-    """Major and minor number; a word that holds none is (0, 0)."""
+    """Major and minor number; (0, 0) for a text without numbers."""
     at = ROOT / "asset"
     stated = read_string(asset, key, at, diagnostics, instead="2.0 is assumed")
     if stated is None:
@@ -279,7 +279,7 @@ def _read_version(asset: JsonObject, key: str, diagnostics: Diagnostics) -> tupl
 def _report_external_assets(
     root: JsonObject, nodes: tuple[JsonObject, ...], diagnostics: Diagnostics
 ) -> None:
-    """Name what nodes hold of other files, as the draft of glTF 2.1 has it."""
+    """Report external assets in nodes, a feature of the draft of glTF 2.1."""
     table = root.get("externalAssets")
     entries = table if isinstance(table, list) else []
     for index, node in enumerate(nodes):

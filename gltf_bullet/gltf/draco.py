@@ -56,7 +56,7 @@ def decode_draco(
     Args:
         document: The file.
         extension: The primitive's extension object.
-        at: Where that object is.
+        at: Location of that object.
         diagnostics: Receives every finding; the result is then ``None``.
     """
     if not has_required(extension, "bufferView", "an index", at, diagnostics):
@@ -94,12 +94,12 @@ def decode_draco(
 
 
 def _announced_faces(data: bytes) -> int:
-    """The number of triangles in the header of Draco data, before anything is made for them.
+    """The number of triangles in the header of Draco data, read before memory is allocated.
 
     Draco bitstream specification, "Decoding": five letters, version, encoder type and method, two
     bytes of flags; then, without metadata, for sequential meshes the number of faces, for others a
-    byte, the number of vertices and that of faces. What is no such header counts as 0: it is left
-    to the decoder to refuse.
+    byte, the number of vertices and that of faces. Other headers count as 0: the decoder refuses
+    them.
     """
     metadata_flag = 0x80
     if len(data) < 12 or data[:5] != b"DRACO" or data[7] != 1 or data[10] & metadata_flag:
@@ -116,7 +116,7 @@ def _announced_faces(data: bytes) -> int:
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
-    """A number in groups of seven bits, least first, and where the next one begins."""
+    """A number in groups of seven bits, least first, and the position after it."""
     value = shift = 0
     for byte in data[place : place + 10]:
         value |= (byte & 0x7F) << shift

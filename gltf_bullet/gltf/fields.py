@@ -1,9 +1,9 @@
-"""Reading single members of JSON objects: type, range and default checked, findings located.
+"""Readers of single members of JSON objects: type, range and default checked, findings located.
 
 Each reader takes ``(owner, key, at, diagnostics)`` where ``at`` points to ``owner``. A missing or
-wrong member gives the default, so that reading continues and finds everything in one pass. Where
-the caller has something to put in the place of a wrong one, a default or words for ``instead``, the
-finding is a warning that says so; else it is an error.
+wrong member gives the default, so that reading continues and finds all errors in one pass. If the
+caller can replace a wrong member, by a default or as the words for ``instead`` tell, the finding is
+a warning that says so; else it is an error. The file is long since all readers share these rules.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ __all__ = [
     "wrong_type",
 ]
 
-# --- What is said of a wrong member: an error where nothing can stand in for it, else a warning ---
+# --- Findings about wrong members: an error, or a warning if the caller can replace the member ----
 #
-# A caller that has something to put in the place of a wrong member says so by ``instead``, the end
-# of the message: ``"0.6 is used"``, ``"it is left out"``. Broken but readable beats refused.
+# A caller that can replace a wrong member tells how in ``instead``, the end of the message:
+# ``"0.6 is used"``, ``"it is left out"``. A file that is broken but readable is not refused.
 
 WRONG_TYPE = IssueKind("WRONG_TYPE", Severity.ERROR, "{key} is {got}; must be {allowed}")
 TYPE_MENDED = IssueKind(
@@ -118,7 +118,7 @@ def wrong_type(
     diagnostics: Diagnostics,
     instead: str | None,
 ) -> None:
-    """The member at ``at`` is of another JSON type."""
+    """Report that the member at ``at`` is of another JSON type."""
     kinds = WRONG_TYPE, TYPE_MENDED
     _report(kinds, at, diagnostics, instead, key=key, got=shown(value), allowed=allowed)
 
@@ -131,7 +131,7 @@ def out_of_range(
     diagnostics: Diagnostics,
     instead: str | None,
 ) -> None:
-    """The number at ``at`` is none that it may be."""
+    """Report that the number at ``at`` is outside of its range."""
     kinds = VALUE_OUT_OF_RANGE, RANGE_MENDED
     _report(kinds, at, diagnostics, instead, key=key, got=shown(value), allowed=allowed)
 
@@ -144,7 +144,7 @@ def not_allowed(
     diagnostics: Diagnostics,
     instead: str | None,
 ) -> None:
-    """The word at ``at`` is none of the ``allowed`` ones."""
+    """Report that the word at ``at`` is none of the ``allowed`` ones."""
     kinds = VALUE_NOT_ALLOWED, WORD_MENDED
     _report(kinds, at, diagnostics, instead, key=key, got=shown(value), allowed=allowed)
 
@@ -159,9 +159,9 @@ def wrong_index(
     *,
     refers: bool = False,
 ) -> None:
-    """The index at ``at`` leads nowhere; exporters write -1 for none.
+    """Report that the index at ``at`` does not exist; exporters write -1 for none.
 
-    Where it ``refers`` to a part of the physics, that part is lost, which is an error.
+    If it ``refers`` to a part of the physics, that part is lost, which is an error.
     """
     if value == -1 and instead is not None:
         diagnostics.report(INDEX_MEANS_NONE, at, key=key, instead=instead)
@@ -173,7 +173,7 @@ def wrong_index(
 def missing(
     key: str, allowed: str, at: JsonPointer, diagnostics: Diagnostics, instead: str | None
 ) -> None:
-    """The required member ``key`` is not there."""
+    """Report that the required member ``key`` is missing."""
     kinds = REQUIRED_MISSING, ABSENCE_MENDED
     _report(kinds, at, diagnostics, instead, key=key, allowed=allowed)
 
@@ -185,7 +185,7 @@ def _report(
     instead: str | None,
     **values: object,
 ) -> None:
-    """The error of two kinds, or the warning that says what is done ``instead``."""
+    """Report the first of two kinds, an error, or the second, a warning that tells ``instead``."""
     error, warning = kinds
     if instead is None:
         diagnostics.report(error, at, **values)
@@ -211,7 +211,7 @@ def has_required(
     *,
     instead: str | None = None,
 ) -> bool:
-    """Whether the member is there; its absence is reported, ``allowed`` says what it must be."""
+    """Return True if the member exists; else report it, with ``allowed`` as its content."""
     if key in owner:
         return True
     missing(key, allowed, at / key, diagnostics, instead)
@@ -221,9 +221,9 @@ def has_required(
 def read_bool(
     owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, *, default: bool
 ) -> bool:
-    """A boolean; ``default`` where absent, and with a warning where wrong.
+    """A boolean; ``default`` if it is absent, or wrong with a warning.
 
-    Exporters that know no booleans write 1 and 0, which are read as they are meant, with a warning.
+    Exporters without booleans write 1 and 0, which are read as such, with a warning.
     """
     value = owner.get(key, default)
     if not isinstance(value, bool):
@@ -246,7 +246,7 @@ def read_string(
     *,
     instead: str | None = None,
 ) -> str | None:
-    """A string, or ``None`` where absent or wrong."""
+    """A string, or ``None`` if it is absent or wrong."""
     if key not in owner:
         return None
     value = owner[key]
@@ -265,7 +265,7 @@ def read_choice(
     choices: Mapping[str, T],
     instead: str | None = None,
 ) -> T | None:
-    """The value that ``choices`` gives to a string, or ``None`` where absent or wrong."""
+    """The value of ``choices`` for a string, or ``None`` if it is absent or wrong."""
     value = read_string(owner, key, at, diagnostics, instead=instead)
     if value is None:
         return None
@@ -283,7 +283,7 @@ def read_strings(
     *,
     instead: str | None = None,
 ) -> tuple[str, ...] | None:
-    """A list of strings, or ``None`` where absent or wrong; with ``instead`` also a single one."""
+    """A list of strings, or ``None`` if absent or wrong; with ``instead`` also a single one."""
     if key not in owner:
         return None
     value = owner[key]
@@ -306,9 +306,9 @@ def read_index(
     instead: str | None = None,
     refers: bool = False,
 ) -> int | None:
-    """An index below ``count``, or ``None`` where absent or wrong.
+    """An index below ``count``, or ``None`` if it is absent or wrong.
 
-    ``refers``: to a part of the physics, which is an error where that part is not there.
+    ``refers``: it refers to a part of the physics, whose absence is an error.
     """
     if key not in owner:
         return None
@@ -346,9 +346,9 @@ def read_indices(
     instead: str | None = None,
     refers: bool = False,
 ) -> tuple[int, ...] | None:
-    """A list of indices below ``count``, wrong ones left out; ``None`` where absent or no list.
+    """A list of indices below ``count`` without wrong ones; ``None`` if absent or no list.
 
-    With ``instead``, which says so of an item, a single index is a list of one.
+    With ``instead``, which is the replacement of an item, a single index is a list of one.
     """
     if key not in owner:
         return None
@@ -376,7 +376,7 @@ def read_object(
     *,
     instead: str | None = None,
 ) -> JsonObject | None:
-    """A JSON object, or ``None`` where absent or wrong."""
+    """A JSON object, or ``None`` if it is absent or wrong."""
     if key not in owner:
         return None
     value = owner[key]
@@ -396,7 +396,7 @@ def read_objects(
 ) -> Iterator[tuple[int, JsonPointer, JsonObject]]:
     """Yield ``(position, pointer, object)`` of a list of objects; wrong items yield ``{}``.
 
-    ``instead`` is said of the list and of an item alike.
+    ``instead`` is the replacement of the list and of an item alike.
     """
     value = owner.get(key, [])
     if not isinstance(value, list):
@@ -411,8 +411,8 @@ def read_objects(
 
 # --- Numbers, lists of them and quaternions: type, range and default checked ----------------------
 #
-# What is no finite number, or more than the engine carries where that is a place or a size, is
-# always an error: no other number is meant by it.
+# A number that is not finite, or a place or size that exceeds the engine's range, is always an
+# error: no other number can be meant by it.
 
 NUMBER_LIMITED = IssueKind(
     "NUMBER_LIMITED",
@@ -432,7 +432,7 @@ NOT_UNIT_LENGTH = IssueKind(
 
 
 def _used(value: float) -> str:
-    """What a message says of a number that stands in for a wrong one."""
+    """Words of a message for a number that replaces a wrong one."""
     return f"{value:g} is used" if math.isfinite(value) else "it is taken as unlimited"
 
 
@@ -464,9 +464,9 @@ def read_number(
     at_most: float | None = None,
     instead: str | None = None,
 ) -> float | None:
-    """A finite number inside a range; ``default`` where absent or wrong.
+    """A finite number inside a range; ``default`` if it is absent or wrong.
 
-    A default stands in for what is wrong, with a warning; without one, and without ``instead``, it
+    A default replaces a wrong number, with a warning; without one, and without ``instead``, it
     is an error.
     """
     value = owner.get(key)
@@ -501,7 +501,7 @@ def read_number(
 
 
 def _taken(key: str, value: float, at: JsonPointer, diagnostics: Diagnostics) -> float | None:
-    """``value`` as the engine can carry it (``number_ranges.py``); ``None`` where it is refused."""
+    """``value`` limited to the engine's range (``number_ranges.py``); ``None`` if it is refused."""
     taken = carried(key, value)
     if taken == value:
         return value
@@ -525,7 +525,7 @@ def read_optional_number(
     *,
     instead: str | None = None,
 ) -> float | None:
-    """A finite number, or ``None`` where absent or wrong."""
+    """A finite number, or ``None`` if it is absent or wrong."""
     return read_number(owner, key, at, diagnostics, default=None, instead=instead)
 
 
@@ -539,7 +539,7 @@ def read_numbers(
     at_least: float | None = None,
     instead: str | None = None,
 ) -> tuple[float, ...] | None:
-    """A list of finite numbers (exactly ``count`` of them), or ``None`` where absent or wrong."""
+    """A list of finite numbers (exactly ``count`` of them), or ``None`` if absent or wrong."""
     if key not in owner:
         return None
     value = owner[key]
@@ -577,9 +577,9 @@ def read_quaternion(
     *,
     instead: str | None = None,
 ) -> tuple[float, float, float, float] | None:
-    """A unit quaternion (xyzw), normalized with a finding where needed; ``None`` where absent.
+    """A unit quaternion (xyzw), normalized with a finding if necessary; ``None`` if absent.
 
-    One of length 0 is none at all, with a warning: exporters write zeros for what they do not have.
+    One of length 0 counts as absent, with a warning: exporters write zeros for missing ones.
     """
     value = read_numbers(owner, key, at, diagnostics, count=4, instead=instead)
     if value is None:
@@ -588,7 +588,7 @@ def read_quaternion(
     if length < 1e-6:
         out_of_range(key, list(value), "of length 1", at / key, diagnostics, "no rotation is used")
         return (0.0, 0.0, 0.0, 1.0)
-    # Exporters write float32 with about seven digits; a percent is the house's tolerance.
+    # Exporters write float32 with about seven digits; the tolerance is a percent.
     if abs(length - 1.0) > 1e-2:
         diagnostics.report(NOT_UNIT_LENGTH, at / key, key=key, got=round(length, 6))
     x, y, z, w = (component / length for component in value)
@@ -598,7 +598,7 @@ def read_quaternion(
 def read_size(
     owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, *, default: int | None
 ) -> int | None:
-    """A whole number >= 0; ``None`` where wrong, or absent and required (without ``default``)."""
+    """A whole number >= 0; ``None`` if wrong, or absent and required (without ``default``)."""
     if key not in owner:
         if default is None:
             missing(key, "a whole number", at / key, diagnostics, None)

@@ -1,7 +1,7 @@
 """The pixels of an image: data URI, bufferView or a file inside the asset's folder.
 
-glTF 2.0, "Images". Decoded by Pillow: PNG and JPEG, and what extensions bring as WebP, AVIF or DDS.
-An image that cannot be had is a warning: the asset loses a texture, not its physics.
+glTF 2.0, "Images". Decoded by Pillow: PNG and JPEG, and WebP, AVIF or DDS of extensions. An
+unreadable image is a warning: the asset loses a texture, not its physics.
 """
 
 from __future__ import annotations
@@ -62,16 +62,16 @@ IMAGE_FORMAT_UNSUPPORTED = IssueKind(
 )
 
 SMALLEST = 64 * 64
-"""Pixels that every image may keep, however many there are."""
+"""Pixels that every image may have, whatever the limit for all."""
 
 KTX2_MAGIC = b"\xabKTX 20\xbb\r\n\x1a\n"
 FORMATS = ("PNG", "JPEG", "WEBP", "DDS", "AVIF")
-"""What Pillow may try, in this order: its readers for rarer formats are not fed with untrusted
-bytes, and older versions do not know the last one."""
+"""Formats that Pillow may try, in this order: its readers for rarer formats do not get untrusted
+bytes, and older versions lack the last one."""
 
 
 def read_image(document: Document, index: int, diagnostics: Diagnostics) -> ImageArray | None:
-    """The pixels of image ``index``, read-only; ``None``, with a warning, where they cannot be had.
+    """The pixels of image ``index``, read-only; ``None``, with a warning, on failure.
 
     Decoded once per document.
     """
@@ -87,7 +87,7 @@ def _read_image(document: Document, index: int, diagnostics: Diagnostics) -> Ima
 
 
 def image_bytes(document: Document, index: int, diagnostics: Diagnostics) -> bytes | None:
-    """The file of image ``index``; ``None``, with a warning, where it cannot be had."""
+    """The file of image ``index``; ``None``, with a warning, on failure."""
     at = ROOT / "images" / index
     owner = document.objects("images")[index]
     found = Diagnostics()
@@ -100,7 +100,7 @@ def image_bytes(document: Document, index: int, diagnostics: Diagnostics) -> byt
             read = read_buffer_view(document, view, found)
             data = None if read is None else bytes(read[0])
     if data is None:
-        # The findings are errors for buffers, which hold geometry; a picture can do without.
+        # The findings are errors for buffers, which hold geometry; a picture is dispensable.
         why = [
             str(issue.values["got"]) if issue.code == "BUFFER_MISSING" else issue.message
             for issue in found
@@ -149,15 +149,15 @@ def _decode(
 
 @dataclass(slots=True)
 class _Spent:
-    """What the images of a document have taken of their limits so far, in pixels."""
+    """Pixels of a document's images so far, as they count for its limits."""
 
     decoded: int = 0
     shown: int = 0
 
 
 def _factor(count: int, spent: _Spent, limits: ReadLimits) -> int:
-    """By what power of two an image of ``count`` pixels is made smaller along both edges."""
-    # A quarter of what is left: images that come later get something as well.
+    """Power of two by which an image of ``count`` pixels is reduced along both edges."""
+    # A quarter of the remaining pixels, so that later images get some as well.
     left = (limits.max_all_shown_pixels - spent.shown) // 4
     allowed = max(SMALLEST, min(limits.max_shown_pixels, left))
     factor = 1
@@ -180,7 +180,7 @@ def _pixels(picture: PIL.Image.Image, factor: int) -> ImageArray:
 
 
 def _eight_bits(picture: PIL.Image.Image) -> PIL.Image.Image:
-    """16-bit grey PNGs scaled down: Pillow's own conversion clips them to white."""
+    """Scale 16-bit grey PNGs down: Pillow's own conversion clips them to white."""
     if picture.mode.startswith("I;16") or picture.mode == "I":
         from PIL import Image
 

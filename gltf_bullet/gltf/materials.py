@@ -1,8 +1,8 @@
-"""Material -> what the base colour of a surface is made of (glTF 2.0, "Materials").
+"""Base colours of surfaces from materials (glTF 2.0, "Materials").
 
 With KHR_texture_transform, KHR_materials_unlit, KHR_materials_emissive_strength, the diffuse part
 of KHR_materials_pbrSpecularGlossiness and the texture extensions for other image formats.
-Roughness, metal, normal maps and the like are not read: PyBullet's renderers have no use for them.
+Roughness, metal, normal maps and the like are not read, since PyBullet's renderers ignore them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["DEFAULT_MATERIAL", "AlphaMode", "Material", "TextureUse", "Wrap", "r
 
 
 class AlphaMode(enum.Enum):
-    """How alpha is taken."""
+    """Use of alpha by a material."""
 
     OPAQUE = "OPAQUE"
     MASK = "MASK"
@@ -38,7 +38,7 @@ class AlphaMode(enum.Enum):
 
 
 class Wrap(enum.Enum):
-    """What stands beyond the edges of a texture; the values are OpenGL's."""
+    """Behaviour of a texture beyond its edges; the values are OpenGL's."""
 
     CLAMP = 33071
     MIRROR = 33648
@@ -59,7 +59,7 @@ class TextureUse:
     transform: tuple[tuple[float, float, float], tuple[float, float, float]] = IDENTITY_TRANSFORM
     """Rows that give u and v from (u, v, 1) of the file; v grows downwards."""
     wraps: tuple[Wrap, Wrap] = (Wrap.REPEAT, Wrap.REPEAT)
-    """Along u and v."""
+    """Behaviour along u and v."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,18 +67,18 @@ class Material:
     """The base colour of a surface; the defaults are those of a primitive without material."""
 
     base_color: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
-    """Linear RGBA, times the texture."""
+    """Linear RGBA, multiplied with the texture."""
     emissive: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Linear RGB that the surface sends out by itself."""
+    """Linear RGB that the surface emits."""
     texture: TextureUse | None = None
     alpha_mode: AlphaMode = AlphaMode.OPAQUE
     alpha_cutoff: float = 0.5
-    """Below it nothing is drawn, in the mode ``MASK``."""
+    """Alpha below which nothing is drawn, in the mode ``MASK``."""
     double_sided: bool = False
     unlit: bool = False
-    """Shown as it is, without light and shade."""
+    """True if the surface is shown without light and shade."""
     pointer: JsonPointer = ROOT
-    """Where it is in the JSON."""
+    """Location of the material in the JSON."""
 
 
 DEFAULT_MATERIAL = Material()
@@ -87,7 +87,7 @@ SPECULAR_GLOSSINESS = "KHR_materials_pbrSpecularGlossiness"
 TEXTURE_EXTENSIONS = (
     "EXT_texture_webp", "EXT_texture_avif", "MSFT_texture_dds", "KHR_texture_basisu",
 )  # fmt: skip
-"""Other sources of a texture, the readable ones first."""
+"""Extensions with another source of a texture, the readable ones first."""
 
 
 def read_material(document: Document, index: int | None, diagnostics: Diagnostics) -> Material:
@@ -135,7 +135,7 @@ def _read_material(document: Document, index: int, diagnostics: Diagnostics) -> 
 def _read_emission(
     owner: JsonObject, extensions: JsonObject, at: JsonPointer, diagnostics: Diagnostics
 ) -> tuple[float, float, float]:
-    """The factor alone; with a texture it says nothing by itself and is left out."""
+    """The emissive factor; 0 with an emissive texture, which is not read."""
     factor = read_numbers(owner, "emissiveFactor", at, diagnostics, count=3, at_least=0.0)
     if factor is None or "emissiveTexture" in owner:
         return (0.0, 0.0, 0.0)
@@ -186,12 +186,12 @@ def _read_texture(
 def _read_transform(
     block: JsonObject, at: JsonPointer, diagnostics: Diagnostics
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """KHR_texture_transform: scale, then turn counter-clockwise as seen, then shift."""
+    """KHR_texture_transform: scale, then counter-clockwise rotation as seen, then offset."""
     offset_u, offset_v = read_numbers(block, "offset", at, diagnostics, count=2) or (0.0, 0.0)
     scale_u, scale_v = read_numbers(block, "scale", at, diagnostics, count=2) or (1.0, 1.0)
     angle = read_number(block, "rotation", at, diagnostics, default=0.0)
     cosine, sine = math.cos(angle), math.sin(angle)
-    # v grows downwards, so that the signs are those of a clockwise turn elsewhere.
+    # v grows downwards, so that the signs are those of a clockwise rotation elsewhere.
     return (
         (cosine * scale_u, sine * scale_v, offset_u),
         (-sine * scale_u, cosine * scale_v, offset_v),
@@ -201,7 +201,7 @@ def _read_transform(
 def _read_source(
     document: Document, texture: JsonObject, at: JsonPointer, diagnostics: Diagnostics
 ) -> int | None:
-    """The image of a texture: of an extension that is readable, else the core's, else any."""
+    """The image of a texture: from a readable extension, else the core's, else any."""
     count = document.count("images")
     extensions = read_object(texture, "extensions", at, diagnostics) or {}
     sources = []

@@ -1,4 +1,4 @@
-"""Mesh -> its primitives and default morph weights (glTF 2.0, "Meshes"); read once per document."""
+"""Primitives and default morph weights of meshes (glTF 2.0, "Meshes"); read once per document."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Mesh:
 
 
 def read_mesh(document: Document, mesh_index: int, diagnostics: Diagnostics) -> Mesh | None:
-    """Mesh ``mesh_index`` with all its arrays; ``None`` where there is no such mesh.
+    """Mesh ``mesh_index`` with all its arrays; ``None`` if there is no such mesh.
 
     Computed once per document.
     """
@@ -50,7 +50,7 @@ def read_mesh(document: Document, mesh_index: int, diagnostics: Diagnostics) -> 
 def morphed_positions(primitive: Primitive, weights: Sequence[float] | FloatArray) -> FloatArray:
     """Positions [m] with the morph targets applied, shape [vertex_count, 3].
 
-    Missing weights count as 0 and surplus ones are not looked at.
+    Missing weights count as 0; surplus ones are ignored.
     """
     targets = primitive.morph_positions
     if targets is None:

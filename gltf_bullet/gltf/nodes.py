@@ -1,7 +1,7 @@
-"""Nodes and scenes of the JSON -> :class:`NodeTree` (glTF 2.0, "Scenes" and "Nodes").
+"""The :class:`NodeTree` of the JSON's nodes and scenes (glTF 2.0, "Scenes" and "Nodes").
 
-Columns are checked and converted as whole arrays; only where something is wrong does a node get
-looked at by itself, to say what and where. 1000 nodes cost about 1 ms, 50 000 about 100 ms.
+Columns are checked and converted as whole arrays; only if something is wrong, nodes are examined
+one by one, to report what and where. 1000 nodes cost about 1 ms, 50 000 about 100 ms.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def read_node_tree(
 def index_extensions(
     nodes: Sequence[JsonObject], diagnostics: Diagnostics
 ) -> dict[str, tuple[int, ...]]:
-    """Which nodes carry which extension, in file order; wrong types are reported and left out."""
+    """Nodes by extension, in file order; wrong types are reported and left out."""
     found: dict[str, list[int]] = {}
     for index in _having(nodes, "extensions"):
         extensions = nodes[index]["extensions"]
@@ -182,8 +182,8 @@ def _read_parents(nodes: Sequence[JsonObject], diagnostics: Diagnostics) -> list
 
 
 def _report_cycles(parents: Sequence[int], diagnostics: Diagnostics) -> bool:
-    """Whether every node leads to a root; each circle is reported once."""
-    # 0: not seen, 1: on the way up that is being walked, 2: settled.
+    """Return True if every node leads to a root; report each cycle once."""
+    # 0: not seen, 1: on the current way up, 2: settled.
     state = bytearray(len(parents))
     sound = True
     for start in range(len(parents)):
@@ -220,7 +220,7 @@ def _read_transforms(
     )
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(rotations, axis=1)
-    # The same limits as read_quaternion, which then says which node it is.
+    # The same limits as read_quaternion, which then tells the node.
     for index in np.flatnonzero((lengths < 1e-6) | ~(np.abs(lengths - 1.0) <= 1e-2)).tolist():
         at = ROOT / "nodes" / index
         rotations[index] = read_quaternion(nodes[index], "rotation", at, diagnostics) or (
@@ -283,7 +283,7 @@ def _column(
 ) -> FloatArray:
     """Member ``key`` of every node as one array [count, len(default)].
 
-    ``indices`` are the nodes' places in the file where ``nodes`` is a selection.
+    ``indices`` are the nodes' indices in the file if ``nodes`` is a selection.
     """
     width = len(default)
     column = np.empty((len(nodes), width))
@@ -303,7 +303,7 @@ def _column(
 
 
 def _plain_block(values: Sequence[object], width: int, largest: float) -> FloatArray | None:
-    """``values`` as an array when all are lists of ``width`` carried numbers, else ``None``."""
+    """``values`` as an array if all are lists of ``width`` numbers in range, else ``None``."""
     if set(map(type, values)) != {list}:
         return None
     lists: Sequence[list[object]] = values  # type: ignore[assignment]  # checked in the line above

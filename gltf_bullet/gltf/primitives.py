@@ -1,7 +1,8 @@
-"""One primitive: vertices, triangles and morph targets (glTF 2.0, "Meshes").
+"""Primitives: vertices, triangles and morph targets (glTF 2.0, "Meshes").
 
 Also KHR_mesh_quantization, whose component types the accessors read anyway, and
-KHR_draco_mesh_compression. Everything is in the mesh node's own frame, in metres.
+KHR_draco_mesh_compression. Everything is in the mesh node's own frame, in metres. The file is long
+since attributes, indices and targets of a primitive are checked against each other.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["ATTRIBUTE_WRONG_COUNT", "Primitive", "read_primitive"]
 
-# --- Vertex attributes of one primitive: shape, count and finiteness checked (glTF 2.0, "Meshes")
+# --- Vertex attributes of one primitive: shape, count and finiteness checked ----------------------
 #
-# A wrong attribute is reported and left out; only POSITION decides whether there is a primitive.
+# A wrong attribute is reported and left out; only POSITION decides whether there is a primitive
+# (glTF 2.0, "Meshes").
 
 POSITION_WRONG_SHAPE = IssueKind(
     "POSITION_WRONG_SHAPE",
@@ -61,7 +63,8 @@ ATTRIBUTE_UNPAIRED = IssueKind(
 )
 
 _KNOWN = re.compile(r"POSITION|NORMAL|COLOR_0|(TEXCOORD|JOINTS|WEIGHTS)_(0|[1-9]\d{0,2})")
-"""Sets are numbered from 0 without leading zeros; tangents and custom attributes are not read."""
+"""Names of attributes that are read; sets are numbered from 0 without leading zeros. Tangents and
+custom attributes are not read."""
 
 
 def read_attributes(
@@ -86,7 +89,7 @@ def read_attributes(
 def read_positions(
     array: AccessorArray, key: str, at: JsonPointer, diagnostics: Diagnostics
 ) -> FloatArray | None:
-    """Finite float64 vectors [count, 3]; ``None`` with an issue where they are none."""
+    """Finite float64 vectors [count, 3]; ``None``, with an issue, if they are unusable."""
     if array.ndim != 2 or array.shape[1] != 3:
         diagnostics.report(POSITION_WRONG_SHAPE, at, key=key, got=array.shape[1:])
         return None
@@ -99,12 +102,12 @@ def read_positions(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VertexAttributes:
-    """The attributes beside POSITION, ready to be taken by meaning."""
+    """The attributes beside POSITION, to be read by meaning."""
 
     arrays: Mapping[str, AccessorArray]
     vertex_count: int
     at: JsonPointer
-    """Where the attributes object is."""
+    """Location of the attributes object."""
     diagnostics: Diagnostics
 
     def normals(self) -> FloatArray | None:
@@ -198,6 +201,8 @@ class VertexAttributes:
         return array.astype(np.int64)
 
 
+# --- Primitives: triangles and morph targets ------------------------------------------------------
+
 TRIANGLES: Final = 4
 """``mode`` of a primitive (glTF 2.0, "Geometry")."""
 TRIANGLE_STRIP: Final = 5
@@ -241,30 +246,30 @@ class Primitive:
     """One drawable part of a mesh. Arrays are read-only."""
 
     positions: FloatArray
-    """[m], shape [vertex_count, 3]."""
+    """Positions [m], shape [vertex_count, 3]."""
     triangles: npt.NDArray[np.int64]
     """Vertex indices, counter-clockwise seen from the front, shape [triangle_count, 3]."""
     normals: FloatArray | None
-    """Shape [vertex_count, 3]."""
+    """Unit normals, shape [vertex_count, 3]."""
     texcoords: Mapping[int, FloatArray]
-    """By the number of the set, shape [vertex_count, 2] each; v grows downwards, as in the file."""
+    """By number of the set, shape [vertex_count, 2] each; v grows downwards, as in the file."""
     colors: FloatArray | None
     """Linear RGBA in 0..1 (COLOR_0), shape [vertex_count, 4]."""
     joints: npt.NDArray[np.int64] | None
-    """Places in the skin's joint list, all sets side by side, shape [vertex_count, 4 * sets]."""
+    """Indices into the skin's joint list, all sets side by side, shape [vertex_count, 4 * sets]."""
     joint_weights: FloatArray | None
     """Weights of ``joints``, as authored, the same shape."""
     morph_positions: FloatArray | None
     """Displacements per target, shape [target_count, vertex_count, 3]; ``None`` without targets."""
     material: int | None
     pointer: JsonPointer
-    """Where the primitive is in the JSON."""
+    """Location of the primitive in the JSON."""
 
 
 def read_primitive(
     document: Document, entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics
 ) -> Primitive | None:
-    """The primitive object ``entry`` at ``at``; ``None``, with an issue, without positions."""
+    """The primitive of ``entry`` at ``at``; ``None``, with an issue, without positions."""
     mode = read_size(entry, "mode", at, diagnostics, default=TRIANGLES)
     if mode is None or mode > 6:
         if mode is not None:
@@ -322,7 +327,7 @@ def read_primitive(
 def _draco_extension(
     document: Document, entry: JsonObject, indices: JsonObject
 ) -> JsonObject | None:
-    """The extension where it is the only source; uncompressed fall-back data comes first."""
+    """The extension if it is the only source; uncompressed fall-back data comes first."""
     extensions = entry.get("extensions")
     extension = extensions.get(DRACO_EXTENSION) if isinstance(extensions, dict) else None
     if not isinstance(extension, dict):
@@ -334,7 +339,7 @@ def _draco_extension(
 def _denormalized(
     document: Document, indices: JsonObject, name: str, array: AccessorArray
 ) -> AccessorArray:
-    """Draco keeps raw integers; whether they mean fractions stands in the accessor."""
+    """Fractions of integers that Draco decoded, if their accessor is normalized."""
     accessor = _accessor_of(document, indices, name) or {}
     is_fraction = accessor.get("normalized") in (True, 1) and array.dtype.itemsize <= 2
     return denormalize(array) if is_fraction else array
@@ -437,7 +442,7 @@ def _read_targets(
 
 
 def _is_surface(mode: int) -> bool:
-    """Whether the mode makes triangles; 0 to 3 are points and lines."""
+    """Return True if the mode makes triangles; 0 to 3 are points and lines."""
     return mode in (TRIANGLES, TRIANGLE_STRIP, TRIANGLE_FAN)
 
 

@@ -1,7 +1,7 @@
-"""Skin -> joints and inverse bind matrices; skinning of positions (glTF 2.0, "Skins").
+"""Skins: joints, inverse bind matrices, and skinning of positions (glTF 2.0, "Skins").
 
-A skinned mesh stands where its joints put it: the transform of the node that carries it is
-ignored, so positions come out in the frame of the joints' world matrices.
+The joints alone place a skinned mesh: the transform of its own node is ignored, so positions are
+in the frame of the joints' world matrices.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Skin:
     """The joints that deform a mesh."""
 
     joints: tuple[int, ...]
-    """Node indices; vertices refer to places in this list."""
+    """Node indices; vertices refer to positions in this list."""
     inverse_bind_matrices: FloatArray
     """joint_from_mesh in the bind pose, shape [joint_count, 4, 4]."""
     skeleton: int | None
@@ -82,7 +82,7 @@ def read_skin(document: Document, index: int, diagnostics: Diagnostics) -> Skin 
 
 
 def joints_exist(primitive: Primitive, skin: Skin, diagnostics: Diagnostics) -> bool:
-    """Whether every joint that a vertex uses is in the skin; reported where not."""
+    """Return True if the skin has every joint that a vertex uses; else report it."""
     if primitive.joints is None or primitive.joint_weights is None:
         return True
     used = primitive.joints[primitive.joint_weights != 0.0]
@@ -107,11 +107,11 @@ def skinned_positions(
 
     Args:
         positions: In the mesh frame, morph targets already applied, shape [vertex_count, 3].
-        joints: Places in the joint list, shape [vertex_count, 4 * sets].
-        weights: Of the same shape. They are scaled to the sum 1 where they are off; a vertex
-            without any weight follows its first joint, as three.js and Babylon do it.
+        joints: Indices into the joint list, shape [vertex_count, 4 * sets].
+        weights: Weights of the same shape. They are scaled to the sum 1 if necessary; a vertex
+            without any weight follows its first joint, as in three.js and Babylon.
         joint_matrices: world_from_mesh per joint, shape [joint_count, 4, 4]; joints beyond them
-            are not counted (``joints_exist`` reports them).
+            do not count (``joints_exist`` reports them).
     """
     exists = joints < len(joint_matrices)
     joints = np.where(exists, joints, 0)

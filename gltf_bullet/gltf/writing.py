@@ -1,7 +1,7 @@
-"""JSON and buffers -> ``.glb`` or ``.gltf`` (glTF 2.0, "GLB File Format"), or a pygltflib object.
+"""Writing of JSON and buffers as ``.glb`` or ``.gltf`` (glTF 2.0, "GLB File Format").
 
-Keys and extensions that nobody here knows go through untouched: only ``buffers`` and the places
-in ``bufferViews`` are written anew, on copies.
+Unknown keys and extensions are written unchanged: only ``buffers`` and the references to them in
+``bufferViews`` are made anew, on copies. :func:`to_gltf2` makes a pygltflib object instead.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ __all__ = [
     "write_document",
 ]
 
-# --- JSON text that a person can read: what is short stays on one line ----------------------------
+# --- Readable JSON text: short arrays and objects stay on one line --------------------------------
 
 LINE_LENGTH = 96
-"""[characters]"""
+"""Length up to which an array or object stays on one line [characters]."""
 
 
 def readable_json(value: object) -> str:
     """``value`` as indented JSON; arrays and objects that fit stay on one line.
 
     Raises:
-        TypeError: Something is no JSON value, or a key is no string.
+        TypeError: A value is no JSON value, or a key is no string.
         ValueError: A number is NaN or infinite, which JSON cannot hold.
     """
     return _text(value, "") + "\n"
@@ -81,7 +81,7 @@ def _scalar(value: object) -> str:
 
 
 def _filled(entries: Sequence[str], width: int) -> list[str]:
-    """Numbers joined to as few lines as they need."""
+    """Numbers joined to as few lines as possible."""
     lines: list[str] = []
     for entry in entries:
         if lines and len(lines[-1]) + len(entry) + 4 <= width:
@@ -90,6 +90,8 @@ def _filled(entries: Sequence[str], width: int) -> list[str]:
             lines.append(entry)
     return lines
 
+
+# --- Documents as files and as pygltflib objects --------------------------------------------------
 
 IMAGE_NOT_EMBEDDED = IssueKind(
     "IMAGE_NOT_EMBEDDED",
@@ -114,20 +116,20 @@ def write_document(
     buffers: Sequence[bytes | memoryview | None],
     path: str | os.PathLike[str],
 ) -> None:
-    """Write ``path``, whole or not at all.
+    """Write ``path``, or change nothing if that fails.
 
-    One binary chunk for ``.glb``, readable text with data URIs for ``.gltf``.
+    A ``.glb`` gets one binary chunk, a ``.gltf`` readable text with data URIs.
 
     Args:
         json_root: The root object; it is not changed.
         buffers: The bytes of each entry of its ``buffers`` (which may be absent); ``None`` keeps
             an entry without data, as EXT_meshopt_compression declares them for fall-backs.
-        path: Ends in ``.glb`` or ``.gltf``.
+        path: A path that ends in ``.glb`` or ``.gltf``.
 
     Raises:
-        ValueError: Another suffix, a number that JSON cannot hold, or as many ``buffers`` as the
-            JSON does not have.
-        OSError: The file cannot be written; what was there before is left as it was.
+        ValueError: Another suffix, a number that JSON cannot hold, or another number of ``buffers``
+            than the JSON has.
+        OSError: The file cannot be written; a former file stays unchanged.
     """
     file = Path(path)
     data: bytes
@@ -174,7 +176,7 @@ def encode_glb(json_root: JsonObject, buffers: Sequence[bytes | memoryview | Non
 
 
 def document_buffers(document: Document) -> list[memoryview | None]:
-    """The bytes of every buffer of a document, as ``write_document`` takes them.
+    """The bytes of every buffer of a document, in the form of ``write_document``.
 
     Raises:
         ContainerError: One of them cannot be read.
@@ -188,9 +190,9 @@ def document_buffers(document: Document) -> list[memoryview | None]:
 def self_contained(
     document: Document, diagnostics: Diagnostics
 ) -> tuple[dict[str, Any], list[bytes | memoryview | None]]:
-    """The root and buffers of a document with its image files taken in, to be written anywhere.
+    """The root and buffers of a document with its image files embedded, to be written anywhere.
 
-    The root is a new dictionary; what is below it is shared with the document as far as it is
+    The root is a new dictionary; unchanged parts of it are shared with the document.
     unchanged.
 
     Raises:
@@ -229,7 +231,7 @@ def self_contained(
 def to_gltf2(document: Document) -> pygltflib.GLTF2:
     """The document as a pygltflib object, its binary chunk and folder included.
 
-    pygltflib keeps no unknown members outside ``extensions`` and ``extras``, spells defaults out,
+    pygltflib keeps no unknown members outside ``extensions`` and ``extras``, writes defaults out,
     and takes about 0.5 ms a node.
 
     Raises:
@@ -262,7 +264,7 @@ def _old_buffers(json_root: JsonObject, buffers: Sequence[object]) -> list[JsonO
 
 
 def _shared_members(old: Sequence[JsonObject], places: dict[int, tuple[int, int]]) -> JsonObject:
-    """Name, extras and the like, where just one buffer goes into the chunk."""
+    """Name, extras and further members, if exactly one buffer goes into the chunk."""
     if len(places) != 1:
         return {}
     (index,) = places
@@ -270,7 +272,7 @@ def _shared_members(old: Sequence[JsonObject], places: dict[int, tuple[int, int]
 
 
 def _moved_view(view: object, places: dict[int, tuple[int, int]]) -> object:
-    """A bufferView, and the compressed data that it may name, at its new place."""
+    """A bufferView, and the compressed data that it may name, at its new position."""
     if not isinstance(view, dict):
         return view
     moved = _moved(view, places)

@@ -1,1 +1,1 @@
-"""From the model to what will be created, as pure data; nothing here imports pybullet."""
+"""Plans from the model: all that the engine will create, as pure data; pybullet is not used."""

@@ -1,4 +1,4 @@
-"""From motions and colliders to body plans: ownership, mass properties, collider groups.
+"""Body plans from motions and colliders: ownership, mass properties, collider groups.
 
 Implements "Motions" and the compound rule of "Colliders" of KHR_physics_rigid_bodies. Pure: every
 default and approximation is decided here, before the engine is touched.
@@ -36,11 +36,14 @@ from gltf_bullet.transforms import IntArray, Pose, Vec3, matrices_from_quats
 
 __all__ = ["BodyPlans", "MovedBodies", "plan_bodies"]
 
-# --- The bodies of a plan elsewhere in the world, each of them moved when somebody asks for it ----
+# --- Moved copies of planned bodies, each made on first access ------------------------------------
 
 
 class MovedBodies(Mapping[int, BodyPlan]):
-    """By motion node. A copy asks for few: its links stand where their base does."""
+    """Body plans by motion node, moved by an offset; each plan is made on first access.
+
+    A copy of a jointed asset asks for few of them: links follow the pose of their base.
+    """
 
     def __init__(self, unmoved: Mapping[int, BodyPlan], offset: Vec3) -> None:
         self.unmoved = unmoved
@@ -64,6 +67,8 @@ class MovedBodies(Mapping[int, BodyPlan]):
         return node in self.unmoved
 
 
+# --- Plans of all bodies of a scene ---------------------------------------------------------------
+
 ANIMATED_COLLIDER_APART = IssueKind(
     "ANIMATED_COLLIDER_APART",
     Severity.INFO,
@@ -84,7 +89,7 @@ class BodyPlans:
 
     @property
     def anywhere(self) -> Mapping[int, BodyPlan]:
-        """The bodies by what they are, the same in all copies; where they stand is left open."""
+        """The body plans without the offset of a copy: equal in all copies but for their poses."""
         return self.bodies.unmoved if isinstance(self.bodies, MovedBodies) else self.bodies
 
 
@@ -151,7 +156,7 @@ def plan_bodies(
                 shape=planned.placed,
                 material=collider.material or DEFAULT_MATERIAL,
                 filter=collider.filter,
-                # Within a body they are made anew, as those of bodies are.
+                # A collider within a body is made anew with it, as a body's own colliders are.
                 deforms=owner < 0
                 and isinstance(collider.shape, MeshShape)
                 and collider.shape.is_deformable,

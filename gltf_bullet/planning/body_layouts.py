@@ -1,4 +1,4 @@
-"""What a saved state has to fit: how bodies stand in the engine, and the rows of their joints.
+"""Layouts of planned bodies: they tell whether a saved state fits the bodies of a scene.
 
 A state holds poses of inertial frames, of links by coordinates along their chain, and memories of
 the rows. Bodies with the same layout as those that it was taken of can take it over.
@@ -16,30 +16,33 @@ from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["BodyLayout", "anchored_nodes", "fits", "layout_of"]
+__all__ = ["BodyLayout", "fits", "fixed_root_nodes", "layout_of"]
 
 _SAME = 1e-7
-"""[m] and of a quaternion: planned from where bodies stand, frames differ in the last bits."""
+"""Tolerance [m, and of quaternions]: frames planned from other places differ in the last bits."""
 
 BodyLayout: TypeAlias = tuple[Hashable, FloatArray]
-"""What must be the same, and the inertial frames, shape [body_count, 7]."""
+"""Kinds and joint chains, which must be equal, and inertial frames, shape [body_count, 7]."""
 
 
 def layout_of(plan: ScenePlan) -> BodyLayout:
     """The layout of planned bodies."""
-    bodies, anchored = plan.bodies.bodies, anchored_nodes(plan)
+    bodies, fixed = plan.bodies.bodies, fixed_root_nodes(plan)
     frames = [
         (*body.body_from_inertial.translation, *body.body_from_inertial.rotation_xyzw)
         for node, body in bodies.items()
-        if node not in anchored
+        if node not in fixed
     ]
     chains = tuple(_chain(articulation) for articulation in plan.articulations.articulations)
     kinds = tuple((node, body.kind) for node, body in bodies.items())
     return (kinds, chains), np.array(frames, dtype=np.float64).reshape(-1, 7)
 
 
-def anchored_nodes(plan: ScenePlan) -> frozenset[int]:
-    """Bodies that are links of chains from something fixed: wherever their centres are."""
+def fixed_root_nodes(plan: ScenePlan) -> frozenset[int]:
+    """Motion nodes of bodies in multibodies whose root is not a dynamic body.
+
+    Their states are joint coordinates, which do not depend on inertial frames.
+    """
     bodies = plan.bodies.bodies
     return frozenset(
         node
@@ -52,7 +55,7 @@ def anchored_nodes(plan: ScenePlan) -> frozenset[int]:
 
 
 def fits(one: BodyLayout, other: BodyLayout) -> bool:
-    """Whether a state of bodies with one layout is one of bodies with the other."""
+    """Return True if a state saved with one layout can be restored into bodies with the other."""
     return one[0] == other[0] and bool(np.allclose(one[1], other[1], rtol=0.0, atol=_SAME))
 
 

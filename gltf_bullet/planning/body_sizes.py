@@ -1,4 +1,4 @@
-"""How far a body reaches about its centre of mass: what decides how fast is too fast for it."""
+"""Sizes of bodies about their centre of mass: they decide which speed is too fast for a body."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gltf_bullet.transforms import FloatArray
 __all__ = ["BodySize", "body_sizes"]
 
 _SLENDER = 3.0
-"""A body so many times longer than thick is watched at its ends as well."""
+"""Ratio of length to thickness from which on the paths of a body's ends are checked as well."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -34,24 +34,24 @@ class BodySize:
     half_thickness: float
     """Half of the smallest extent of its thinnest collider [m]."""
     core: float
-    """Radius of a ball about the centre of mass that is within the body for certain [m]."""
+    """Radius of a ball about the centre of mass that is surely inside of the body [m]."""
     half_length: float
     """Half of the largest extent of the whole [m]."""
     probes: FloatArray
-    """Points whose paths are watched [m], shape [k, 3]: the middle, and the ends of long bodies."""
+    """Points whose paths are checked [m], shape [k, 3]: the middle, and the ends of long bodies."""
     reaches: FloatArray
-    """How far beyond each probe the body may reach along its path [m], shape [k]."""
+    """Distance that the body may reach beyond each probe along its path [m], shape [k]."""
     reach: float
-    """Of the whole, any way up, from its centre of mass [m]: no probe's path leaves that."""
+    """Radius of a ball about the centre of mass that holds the whole body and all probes [m]."""
     is_central: bool
-    """Whether the only probe is the centre of mass."""
+    """True if the only probe is the centre of mass."""
     is_ball: bool
     group_count: int
-    """Of its colliders, each with a filter of its own."""
+    """Number of its collider groups, each with a filter of its own."""
     _solids: tuple[tuple[int, ShapePlan, FloatArray, FloatArray], ...]
 
     def support(self, direction: FloatArray, groups: Collection[int]) -> float:
-        """How far some groups reach from the centre of mass along a unit vector [m]."""
+        """Support of some collider groups along a unit vector, from the centre of mass [m]."""
         return max(
             float(offset @ direction) + support(shape, turn.T @ direction)
             for group, shape, turn, offset in self._solids
@@ -60,7 +60,7 @@ class BodySize:
 
 
 def body_sizes(plans: Sequence[BodyPlan]) -> list[BodySize | None]:
-    """Equal bodies, which come by the thousand, are measured once."""
+    """Sizes of bodies, ``None`` for those without colliders; equal bodies are measured once."""
     known: dict[tuple[int, ...], BodySize | None] = {}
     sizes = []
     for plan in plans:
@@ -131,11 +131,11 @@ def _core(placed: PlacedShape) -> float:
 
 
 _faces_of = lru_cache(maxsize=256)(lambda hull: hull_faces(hull.points))
-"""A change of another shape of the scene asks again."""
+"""Faces of a hull, cached: a change of another shape of the scene asks for the same hulls again."""
 
 
 def _depth(hull: PointSet, place: FloatArray) -> float:
-    """How deep a place is inside of a hull [m]."""
+    """Distance of a point inside of a hull to its nearest face [m], negative outside; 0 if flat."""
     try:
         normals, offsets = _faces_of(hull)
     except ValueError:  # flat

@@ -1,6 +1,6 @@
-"""Other masses for bodies that stay: what a plan made anew says, where it differs in nothing else.
+"""New masses and moments for bodies that stay, where a plan made anew differs in nothing else.
 
-A plan knows masses as those of bodies and of links. Besides, they decide which body of a floating
+A plan holds masses of bodies and of links. Besides, masses decide which body of a floating
 articulation is its base, and how strong the constraints are that close loops.
 """
 
@@ -28,7 +28,7 @@ __all__ = ["differ_in_masses", "with_masses", "with_masses_of"]
 
 
 def with_masses_of(physics: PhysicsScene, other: PhysicsScene) -> PhysicsScene:
-    """The model with the masses and moments of another one of the same bodies."""
+    """The model with the masses and moments of another model of the same bodies."""
     return replace(
         physics,
         motions={
@@ -46,7 +46,7 @@ def _weighed_as(motion: Motion, other: Motion) -> Motion:
 
 
 def differ_in_masses(physics: PhysicsScene, other: PhysicsScene) -> bool:
-    """Whether two models are the same but for masses and moments."""
+    """Return True if two models are equal but for masses and moments."""
     return (
         physics.motions.keys() == other.motions.keys() and with_masses_of(physics, other) == other
     )
@@ -58,13 +58,13 @@ def with_masses(
     """A plan for the bodies of ``plan`` with other masses; ``None`` where that takes other bodies.
 
     Args:
-        plan: What is in the world.
-        before: The model that it was made of.
-        physics: Another one.
+        plan: The plan of the bodies in the world.
+        before: The model that ``plan`` was made from.
+        physics: The model with other masses.
         options: Choices that the file cannot make.
     """
     if options.strict or not differ_in_masses(before, physics):
-        return None  # what a translation finds of other masses may be refused
+        return None  # the findings of a translation of other masses may be refused
     planner = MassPlanner(options.density, largest_mass(physics), Diagnostics())
     changed: dict[int, BodyPlan] = {}
     for node, motion in physics.motions.items():
@@ -117,7 +117,7 @@ def _with_masses(
 def _keeps_root(
     multibody: MultibodyPlan, before: Mapping[int, BodyPlan], after: Mapping[int, BodyPlan]
 ) -> bool:
-    """Whether the base is heavier than the same bodies as before, and as heavy as the same."""
+    """Return True if the base and each body of the multibody compare in mass as they did before."""
     root = multibody.root_node
     return root < 0 or all(
         _order(before[root].mass, before[node].mass) == _order(after[root].mass, after[node].mass)

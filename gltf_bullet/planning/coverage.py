@@ -1,4 +1,4 @@
-"""What becomes of motions, triggers and gravity."""
+"""Coverage of motions, triggers and gravity: what is exact, approximated or left out."""
 
 from __future__ import annotations
 

@@ -58,24 +58,24 @@ COVERAGE: Final = covers(
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class FieldPlan:
-    """A field in the frame of its node without the node's scale."""
+    """A gravity field in the frame of its node without the node's scale."""
 
     kind: GravityFieldKind
     gravity: float
-    """[m/s^2]"""
+    """Gravity [m/s^2]."""
     unit_distance: float
-    """[m], scaled like the node; 0: no falloff."""
+    """Distance of that gravity [m], scaled like the node; 0: no falloff."""
     direction: Vec3
     radius: float
-    """[m], scaled like the node."""
+    """Radius of a disc or torus [m], scaled like the node."""
     points: FloatArray
-    """Of a polyline [m], shape [point_count, 3]."""
+    """Vertices of a polyline [m], shape [point_count, 3]."""
     shape: PlacedShape | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class GravityVolumePlan:
-    """A field and where it acts."""
+    """A gravity field and the volumes in which it acts."""
 
     node: int
     volumes: tuple[TriggerVolume, ...]
@@ -90,13 +90,13 @@ class GravityPlan:
     """All gravity of a scene."""
 
     world: Vec3 | None
-    """In the frame of the asset [m/s^2]; ``None``: the engine's setting."""
+    """Acceleration in the frame of the asset [m/s^2]; ``None``: the engine's setting."""
     volumes: tuple[GravityVolumePlan, ...]
     """In the order of evaluation."""
 
     @property
     def is_idle(self) -> bool:
-        """Whether the engine's own gravity is all there is."""
+        """True if the engine's own gravity is the only one."""
         return self.world is None and not self.volumes
 
 
@@ -114,11 +114,11 @@ def plan_gravity(
 
     Args:
         physics: The model.
-        triggers: Their volumes say where fields act, and on whom.
+        triggers: Their volumes tell where fields act, and on which bodies.
         motion_node_of: Nearest motion node per node, -1 without one, shape [node_count].
         linear_maps: Scale and shear of all nodes, shape [node_count, 3, 3].
         mesh_of: Gives the triangles of mesh shapes.
-        options: Whether the file's world gravity counts.
+        options: They tell whether the file's world gravity counts.
         diagnostics: Receives the findings.
     """
     shapes = ShapePlanner(mesh_of, options, diagnostics)
@@ -126,7 +126,7 @@ def plan_gravity(
     for node, volume in physics.gravity_volumes.items():
         places = triggers.volumes_by_node.get(node, ())
         if not places:
-            # The dialect or the shape planner has said why.
+            # The dialect or the shape planner has reported the reason.
             continue
         _report_uneven(volume, linear_maps[node], diagnostics)
         volumes.append(
@@ -148,7 +148,7 @@ def plan_gravity(
 def changed_gravity(
     plan: GravityPlan, physics: PhysicsScene, linear_maps: FloatArray, options: LoadOptions
 ) -> GravityPlan:
-    """The plan of a model that differs in numbers of gravity, from that of the one before."""
+    """The plan of a model that differs from the planned one in numbers of gravity only."""
     node_order = {node: row for row, node in enumerate(physics.gravity_volumes)}
     volumes = []
     for old in sorted(plan.volumes, key=lambda volume: node_order[volume.node]):
@@ -175,7 +175,7 @@ def _world(physics: PhysicsScene, options: LoadOptions) -> Vec3 | None:
 
 
 def _report_uneven(volume: GravityVolume, linear: FloatArray, diagnostics: Diagnostics) -> None:
-    """Lengths below a scale that is another along each axis have no one length."""
+    """Report lengths of a field below an uneven scale: they have no single value."""
     stretches = np.linalg.svd(linear, compute_uv=False)
     has_lengths = volume.source.unit_distance > 0.0 or volume.source.radius > 0.0
     if has_lengths and stretches[0] > (1.0 + 1e-3) * stretches[2]:
@@ -186,14 +186,14 @@ def _report_uneven(volume: GravityVolume, linear: FloatArray, diagnostics: Diagn
 
 
 def _size_of(linear: FloatArray) -> float:
-    """How much lengths of a field grow with its node; exact for uniform scale."""
+    """Factor by which lengths of a field grow with its node; exact for uniform scale."""
     return float(np.cbrt(abs(np.linalg.det(linear))))
 
 
 def _without_passers(
     volume: TriggerVolume, physics: PhysicsScene, motion_node_of: IntArray
 ) -> TriggerVolume:
-    """Spare bodies too of which the trigger's filter lets it sense no collider."""
+    """The volume without bodies of which its filter admits no collider."""
     is_sensed: dict[int, bool] = {}
     for node, collider in physics.colliders.items():
         body = int(motion_node_of[node])

@@ -1,4 +1,4 @@
-"""What animations move within bodies that physics moves: such bodies are made anew meanwhile.
+"""Nodes that animations move within dynamic bodies: such bodies are made anew in the process.
 
 KHR_physics_rigid_bodies, "Colliders", asks for collider transforms in sync with node transforms. A
 link of a PyBullet body stays where it was made, and so does the frame of a joint.
@@ -43,26 +43,26 @@ ANIMATED_SIZE = IssueKind(
     "the body stands and how it moves is left to physics",
 )
 SIZE_TOLERANCE = 0.01
-"""Of a collider's size that it may be off while an animation changes it."""
+"""Share of a collider's size by which it may be off while an animation changes it."""
 _SHARE = 0.02
-"""Of its size that something may be off."""
+"""Share of a body's size by which an inner node may be off."""
 _POINT_SIZE = 0.5
-"""[m] for attachments to bodies without colliders."""
+"""Size [m] for attachments to bodies without colliders."""
 
 
 @dataclass(frozen=True, slots=True)
 class InnerNode:
-    """A collider, or an attachment of a joint."""
+    """A collider or an attachment of a joint that an animation moves within a dynamic body."""
 
     node: int
     body: int
     """The motion node of its body."""
     size: float
-    """What it may be off is measured by [m]."""
+    """Size that the tolerance is a share of [m]."""
 
     @property
     def tolerance(self) -> float:
-        """[m] that it may be off."""
+        """Distance by which it may be off before the bodies are made anew [m]."""
         return _SHARE * self.size
 
 
@@ -73,7 +73,7 @@ def plan_inner_nodes(
     inside: Collection[int],
     diagnostics: Diagnostics,
 ) -> tuple[InnerNode, ...]:
-    """Find them, and report how they are followed.
+    """Find the inner nodes of dynamic bodies, and report how each is followed.
 
     Args:
         physics: The model.
@@ -116,7 +116,7 @@ def report_animated_sizes(
     scaled: Collection[int],
     diagnostics: Diagnostics,
 ) -> None:
-    """Name the dynamic bodies whose colliders, or nodes above them, an animation scales."""
+    """Report the dynamic bodies whose colliders, or nodes above them, an animation scales."""
     if not scaled:
         return
     marked = np.zeros(len(tree), dtype=bool)

@@ -1,6 +1,8 @@
-"""Masses, inertias and speeds of bodies: stated, derived, or made what Bullet can carry.
+"""Masses, inertias and speeds of bodies: stated, derived, or limited to what Bullet can carry.
 
-Implements "Motions" of KHR_physics_rigid_bodies: every default and approximation is decided here.
+Implements "Motions" of KHR_physics_rigid_bodies: each default and approximation is decided here.
+The file is long since groups of colliders, inertial frames and masses of a body depend on each
+other.
 """
 
 from __future__ import annotations
@@ -48,11 +50,11 @@ __all__ = [
     "report_mass_ratios",
 ]
 
-# --- Colliders of one body as groups: what may share an engine link, and as one compound shape ----
+# --- Groups of colliders that may share one engine link, as one compound shape --------------------
 
 COMPOUND_LIMIT = 16
-"""Children of one compound shape; Bullet drops more without a word. All hulls together count as
-one: they come from one file, which has no such limit."""
+"""Children of one compound shape; Bullet drops more silently. All hulls together count as one: they
+come from one file, which has no such limit."""
 
 _HULLS = (HullPlan, ConvexPartsPlan)
 _PRIMITIVES = (BoxPlan, SpherePlan, CapsulePlan, CylinderPlan)
@@ -70,7 +72,7 @@ class PlacedCollider:
 
 
 def group_colliders(colliders: Iterable[PlacedCollider]) -> tuple[ColliderGroup, ...]:
-    """Colliders that may share a link: same material, same filter, kinds that make a compound."""
+    """Groups of colliders that may share a link: equal material and filter, kinds that mix."""
     open_groups: dict[object, list[PlacedCollider]] = {}
     closed: list[list[PlacedCollider]] = []
     for placed in colliders:
@@ -100,21 +102,21 @@ def _is_full(members: list[PlacedCollider], added: PlacedCollider) -> bool:
     return len(members) + 1 - hulls + min(hulls, 1) > COMPOUND_LIMIT
 
 
-# --- Bodies of a single shape, made about the axes of that shape ----------------------------------
+# --- Bodies of a single shape, created about the axes of that shape -------------------------------
 #
-# Where a shape stands otherwise than the inertial frame of its body, to the last bit, PyBullet
+# Where the frame of a shape differs from the inertial frame of its body in the last bit, PyBullet
 # makes a compound of it, whose contacts are fewer and found anew (measured at 240 Hz: cylinders
 # that land flat on a box from 1.5 m hop by 82 mm and topple; without compound they stay).
 
 _NEAR = 1e-9
-"""[m], and share of the largest moment: what sums of the same numbers differ by."""
+"""Tolerance [m], and as share of the largest moment: rounding of sums of the same numbers."""
 
 
 def about_own_shape(plan: BodyPlan, *, is_stated: bool) -> BodyPlan:
-    """The same body, its inertial frame being that of its only shape where it can be.
+    """The body with the frame of its only shape as inertial frame, if that is possible.
 
-    ``is_stated``: the moments are the file's, any others may follow in place: they have to be
-    principal ones as well. What does not move of itself keeps the frame of its node.
+    ``is_stated``: the file states the moments, and an edit may replace them in place; so the axes
+    must be principal for any moments. Bodies that no force moves keep the frame of their node.
     """
     if plan.mass == 0.0 or len(plan.groups) != 1 or len(plan.groups[0].shapes) != 1:
         return plan
@@ -144,7 +146,7 @@ def principal_moments_about(
 ) -> Vec3 | None:
     """Principal moments about the axes of ``pose``; ``None`` where these are no principal axes.
 
-    ``is_any``: for any moments, not for these alone.
+    ``is_any``: the axes must be principal for any moments, not only for these.
     """
     turn = _matrix(pose).T @ _matrix(inertial)
     order = np.abs(turn).argmax(axis=1).tolist()
@@ -174,11 +176,13 @@ def _with_shape(plan: BodyPlan, placed: PlacedShape) -> BodyPlan:
 
 @lru_cache(64)
 def _hull_in(vertices: PointSet, body_from_shape: Pose, inertial: Pose) -> PlacedShape:
-    """A hull whose points are told in the inertial frame."""
+    """A hull with its points in the inertial frame."""
     matrix = (inertial.inverse() @ body_from_shape).matrix()
     points = vertices.points @ matrix[:3, :3].T + matrix[:3, 3]
     return PlacedShape(HullPlan(PointSet(points)), inertial)
 
+
+# --- Masses, moments and speeds of bodies ---------------------------------------------------------
 
 MASS_UNDEFINED = IssueKind(
     "MASS_UNDEFINED",
@@ -221,14 +225,15 @@ INERTIA_LIMITED = IssueKind(
 )
 
 EXTREME_RATIO = 1e6
-"""Of masses. The engine's iterations lose a light body beneath a heavy one from about 1e3 on."""
+"""Ratio of masses that is reported. The engine's solver loses a light body below a heavy one from a
+ratio of 1e3 on."""
 
 INFINITE_FACTOR = 1e9
 """An infinite mass or moment is this many times the largest finite one: a zero in its place
 would stop all rotation (measured). Also the largest ratio of two finite moments of one body: at
 1e18, the square root of which is lost to rounding, free bodies became NaN (measured)."""
 SMALLEST_GYRATION = 1e-6
-"""[m]: a body whose mass is as close together as this turns about it, whatever its moments are."""
+"""Smallest radius of gyration [m] that the engine carries; it bounds the moments from below."""
 DEFAULT_RADIUS = 0.5
 """[m] of the ball whose inertia a body without any shape gets."""
 
@@ -236,9 +241,9 @@ DEFAULT_RADIUS = 0.5
 def report_mass_ratios(
     bodies: dict[int, BodyPlan], physics: PhysicsScene, diagnostics: Diagnostics
 ) -> None:
-    """Masses that are lost beside the others of the scene; infinite ones are meant.
+    """Report masses that are too far from the others of the scene; infinite masses are intended.
 
-    A body that nothing touches is held by joints alone, which multibodies solve exactly.
+    A body without colliders is held by joints alone, which multibodies solve exactly.
     """
     masses = {
         node: plan.mass
@@ -284,14 +289,14 @@ class MassPlanner:
         """The plan of one body.
 
         Args:
-            node: With the motion.
-            motion: Of the file.
-            colliders: All that belong to the body.
-            world_from_body: At load.
+            node: The node with the motion.
+            motion: The motion of the file.
+            colliders: All colliders that belong to the body.
+            world_from_body: Pose of the body at load.
             linear_map: Scale and shear of its node, shape [3, 3].
-            apart: Collider nodes that weigh here, but stand in engine bodies of their own.
+            apart: Collider nodes that add mass here, but are engine bodies of their own.
         """
-        # Bodies of one kind come by the thousand: same motion, same shapes, same scale.
+        # Equal bodies come by the thousand: same motion, same shapes, same scale.
         key = (
             motion.kind, motion.mass, motion.center_of_mass, motion.inertia_diagonal,
             motion.inertia_orientation_xyzw, linear_map.tobytes(),
@@ -320,7 +325,7 @@ class MassPlanner:
     def weighed_anew(self, plan: BodyPlan, motion: Motion) -> BodyPlan | None:
         """The plan of a dynamic body with the mass and the moments of ``motion``.
 
-        ``None`` where its principal axes turn: bodies are made about them.
+        ``None`` if its principal axes would turn, since bodies are created about them.
         """
         made = plan.body_from_inertial
         mass, inertia, rotation_xyzw = self._weigh(motion, plan.moments, np.array(made.translation))
@@ -387,7 +392,7 @@ class MassPlanner:
         return value
 
     def _carried_mass(self, motion: Motion, mass: float) -> float:
-        """What follows from shapes is as large as they are; what is stated is in range already."""
+        """The mass, limited to the engine's range if it follows from shapes; else as stated."""
         taken = carried("mass", mass)
         if motion.mass is not None or taken is None or taken == mass:
             return mass

@@ -1,7 +1,7 @@
-"""What was planned for one place, for another one: nothing is decided anew.
+"""Plans moved to another place without planning anew.
 
-Masses, shapes, rows and contacts know no place; poses in the world do. What joints hold on to in
-the world moves with :attr:`ArticulationPlans.world_anchor`, their bodies by ``offset``.
+Masses, shapes, rows and contacts do not depend on the place; poses in the world do. Fixed frames
+of joints move with :attr:`ArticulationPlans.world_anchor`, their bodies by ``offset``.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["moved_plan"]
 
 
 def moved_plan(plan: ScenePlan, frames: NodeFrames) -> ScenePlan:
-    """The plan with all nodes at ``frames``, which were moved from those of ``plan``."""
+    """The plan with all nodes at ``frames``, which are those of ``plan`` moved by an offset."""
     offset, bodies, joints = frames.offset, plan.bodies, plan.articulations
-    # Calls are dear here: they are made once per copy, when nothing of them is near the processor.
+    # Calls are expensive here: they run once per copy, with cold processor caches.
     statics = bodies.statics and _moved_statics(bodies.statics, offset)
     bodies = changed(bodies, bodies=MovedBodies(bodies.bodies, offset), statics=statics)
     if joints.articulations:

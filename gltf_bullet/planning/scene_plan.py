@@ -1,4 +1,4 @@
-"""All passes of planning, in order: the translation's table of contents. Pure."""
+"""The plan of a scene: all passes of planning, in order. Pure."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
 __all__ = ["AnimatedNodes", "ScenePlan", "plan_scene", "within", "within_reach"]
 
-# --- Filters that only keep a jointed body from meeting itself ------------------------------------
+# --- Filters that only keep a jointed body from colliding with itself -----------------------------
 #
-# A robot's links are in a system that does not meet that system. What a file calls its systems
-# holds within the file: of two robots made of one file, each is to meet the other, as two of
-# ``loadURDF`` do. So its links are kept apart as those that joints keep apart, and are plain to
-# everybody else.
+# A robot's links are in a system that does not collide with that system. The name of a system is
+# valid within its file: of two robots made of one file, each is to collide with the other, as two
+# of ``loadURDF`` do. So its links are excluded pair by pair like jointed bodies, and for all other
+# bodies they have no such filter.
 
 
 def self_exclusions(
     bodies: BodyPlans, joints: Mapping[int, Joint], motion_node_of: IntArray
 ) -> dict[CollisionFilter, frozenset[int]]:
-    """Filters that forbid nothing but meetings within one jointed body, and its motion nodes.
+    """Filters that forbid only collisions within one jointed body, and its motion nodes.
 
     The systems of such a filter are those that it does not collide with, and no other filter of
     the scene has them; all colliders of two bodies or more have it, and joints hold these together.
@@ -90,16 +90,16 @@ def _linked(joints: Mapping[int, Joint], motion_node_of: IntArray) -> list[set[i
     return groups
 
 
-# --- Bodies that are put into one place, more of them than an engine can take apart ---------------
+# --- Bodies in one place, more than the engine can separate ---------------------------------------
 
 MOST_PAIRS = 1000
-"""PyBullet's memory for the contacts of one heap grows one contact at a time: the first step of 60
+"""PyBullet's memory for contacts grows by one contact at a time: the first step of 60
 boxes in one place (1770 pairs) takes 8.5 s, of 120 more than a minute (measured, engine alone)."""
 _DEEP = 0.5
-"""Two bodies are in one place where their centres are nearer than that share of half their sizes;
+"""Two bodies are in one place if their centres are closer than this share of half their sizes;
 neighbours in a heap are twice as far apart."""
 _CHUNK = 1 << 18
-"""Pairs that are looked at together."""
+"""Number of pairs that are compared at a time."""
 
 BODIES_IN_ONE_PLACE = IssueKind(
     "BODIES_IN_ONE_PLACE",
@@ -110,7 +110,7 @@ BODIES_IN_ONE_PLACE = IssueKind(
 
 
 def report_crowds(bodies: Iterable[BodyPlan], diagnostics: Diagnostics) -> None:
-    """Refuse more than ``MOST_PAIRS`` pairs of dynamic bodies that stand in each other."""
+    """Report an error if more than ``MOST_PAIRS`` pairs of dynamic bodies are in one place."""
     solid = [plan for plan in bodies if plan.kind is MotionKind.DYNAMIC and plan.groups]
     if len(solid) * (len(solid) - 1) // 2 <= MOST_PAIRS:
         return
@@ -194,7 +194,7 @@ NODE_TOO_FAR = IssueKind(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnimatedNodes:
-    """What the file's animations may move."""
+    """Nodes that the file's animations may move."""
 
     moved: frozenset[int] = frozenset()
     """Nodes at or below an animated one."""
@@ -203,14 +203,14 @@ class AnimatedNodes:
     moving: frozenset[int] = frozenset()
     """Nodes whose translation or rotation any animation sets."""
     scaled: frozenset[int] = frozenset()
-    """Nodes whose scale any animation sets: what is below moves with it."""
+    """Nodes whose scale any animation sets; nodes below them move."""
 
     def within_bodies(
         self, tree: NodeTree, motion_node_of: IntArray, *, by_scale: bool
     ) -> frozenset[int]:
         """Nodes that may move relative to the body that they belong to, itself left out.
 
-        ``by_scale``: also where it is only the scale of a node above that changes.
+        ``by_scale``: also nodes that move only since the scale of a node above changes.
         """
         marked = np.zeros(len(tree), dtype=bool)
         marked[list(self.moving)] = True
@@ -232,7 +232,7 @@ class ScenePlan:
     """Everything that will be created, decided."""
 
     frames: NodeFrames
-    """Where the nodes stand when it is created."""
+    """Global transforms of the nodes at creation."""
     bodies: BodyPlans
     motion_node_of: IntArray
     """Nearest motion node per node, -1 without one, shape [node_count]."""
@@ -242,7 +242,7 @@ class ScenePlan:
     gravity: GravityPlan
     animated: AnimatedNodes
     inner: tuple[InnerNode, ...] = ()
-    """What animations move within dynamic bodies."""
+    """Nodes that animations move within dynamic bodies."""
     memo: PlanMemo = field(default_factory=PlanMemo)
     """Values that its executors have computed of it."""
 
@@ -352,7 +352,7 @@ def _hold_animated_joints(
     animated: AnimatedNodes,
     diagnostics: Diagnostics,
 ) -> PhysicsScene:
-    """Animated bodies with joints as kinematic bodies: links cannot become bases at run time."""
+    """The scene with animated jointed bodies as kinematic: no link can become a base later."""
     held = set()
     for joint in physics.joints.values():
         ends = (joint.node, joint.connected_node)

@@ -1,4 +1,4 @@
-"""Axes that scales above a node turn away from its rotation, which joints and motions follow."""
+"""Findings about axes that scales above a node turn away from its rotation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOLERANCE = 1e-3
 
 
 def report_skewed_axes(physics: PhysicsScene, frames: NodeFrames, diagnostics: Diagnostics) -> None:
-    """Name what a node's global transform would send elsewhere than the product of rotations does.
+    """Report joints and motions whose axes differ from the axes of the node's global transform.
 
     Below an uneven or mirroring scale no rotation has the node's axes. Bodies and joints need one;
     the specs have "the basis defined by the attachment frame" and "node space", and no more of it.
@@ -42,7 +42,7 @@ def report_skewed_axes(physics: PhysicsScene, frames: NodeFrames, diagnostics: D
     for node, motion in physics.motions.items():
         if is_odd[node]:
             axes = maps[node] / np.maximum(np.linalg.norm(maps[node], axis=0), 1e-300)
-            # A mirror turns what spins the other way round.
+            # A mirror reverses rotations.
             linear, spin = np.array(motion.linear_velocity), np.array(motion.angular_velocity)
             turned = math.copysign(1.0, float(np.linalg.det(axes))) * (axes @ spin)
             angle = max(_angle(axes @ linear, linear), _angle(turned, spin))
@@ -56,14 +56,14 @@ def _report(node: int, angle: float, what: str, diagnostics: Diagnostics) -> Non
 
 
 def _line_angle(linear_map: FloatArray) -> float:
-    """Between an axis of the node and the same of its rotation, whichever way they point [rad]."""
+    """Largest angle between a line along an axis of the node and the rotated axis [rad]."""
     lengths = np.maximum(np.linalg.norm(linear_map, axis=0), 1e-300)
     cosines = np.abs(np.diag(linear_map)) / lengths
-    # Of a scale of 0 nothing is left that could point anywhere.
+    # A scale of 0 leaves no direction.
     return float(np.arccos(np.clip(cosines[lengths > 1e-300], -1.0, 1.0)).max(initial=0.0))
 
 
 def _angle(one: FloatArray, other: FloatArray) -> float:
-    """Between two vectors [rad]; 0 where one of them is."""
+    """Angle between two vectors [rad]; 0 if one of them is 0."""
     size = float(np.linalg.norm(one) * np.linalg.norm(other))
     return math.acos(min(max(float(one @ other) / size, -1.0), 1.0)) if size > 0.0 else 0.0

@@ -57,7 +57,7 @@ TRIGGER_PLANE = IssueKind(
 )
 
 SHEET_THICKNESS = 1e-3
-"""[m] of the sheet that a plane with an edge or two sides senses in."""
+"""Thickness [m] of the sheet in which a plane with an edge or two sides senses."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -76,10 +76,10 @@ class TriggerVolume:
     """Motion nodes whose colliders are never sensed."""
     filter: CollisionFilter | None
     rests: bool = False
-    """Whether nothing moves it: then it senses nothing that rests."""
+    """True if nothing moves it; it then senses no collider that rests."""
 
     def admits(self, collider: SensedCollider) -> bool:
-        """Whether it may report a collider, as far as filters and rest say."""
+        """Return True if its filter and rest let it report a collider."""
         return may_collide(self.filter, collider.filter) and not (self.rests and collider.rests)
 
 
@@ -91,17 +91,18 @@ class SensedCollider:
     owner: int
     """Motion node of its body, -1 for static colliders."""
     frame_node: int
-    """The body's, or ``node`` where the collider moves otherwise than a body."""
+    """Node whose frame the shape is in: the body's, or ``node`` if the collider moves otherwise
+    than a body."""
     shape: PlacedShape
     """In the frame of ``frame_node`` without its scale."""
     filter: CollisionFilter | None
     rests: bool = False
-    """Whether nothing moves it."""
+    """True if nothing moves it."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TriggerPlans:
-    """All that triggers need to know."""
+    """All triggers of a scene and the colliders that they may sense."""
 
     volumes_by_node: Mapping[int, tuple[TriggerVolume, ...]]
     """For every trigger node, parts of compounds and compounds alike."""
@@ -112,7 +113,7 @@ class TriggerPlans:
 
     @cached_property
     def volumes(self) -> tuple[TriggerVolume, ...]:
-        """Of the nodes that report."""
+        """Volumes of the nodes that report."""
         return tuple(v for node in self.nodes for v in self.volumes_by_node[node])
 
 
@@ -139,7 +140,7 @@ def plan_triggers(
         options: Choices that the file cannot make.
         moving_nodes: Nodes that animation moves.
         diagnostics: Receives the findings.
-        decomposer: That of the scene; its time is shared.
+        decomposer: The decomposer of the scene, whose time is shared.
     """
     if not physics.triggers:
         return TriggerPlans(volumes_by_node={}, nodes=(), colliders=())
@@ -192,7 +193,7 @@ def _leaves(node: int, triggers: Mapping[int, Trigger]) -> tuple[int, ...]:
 
 
 def _rests(bodies: BodyPlans, owner: int, moving_nodes: set[int]) -> bool:
-    """Whether the body of a motion node, -1 for none, cannot move."""
+    """Return True if the body of a motion node, -1 for none, cannot move."""
     body = bodies.bodies.get(owner)
     return body is None or (body.kind is MotionKind.STATIC and owner not in moving_nodes)
 

@@ -1,4 +1,4 @@
-"""The entries of ``issues.md``: what each issue code means, why, how big and what to do.
+"""The entries of ``issues.md``: meaning, reason, size and remedy of each issue code.
 
 The page is the only owner of the three explanations; severity and message are copied into it from
 the source by ``tools/list_issues.py``. An entry is::
@@ -31,13 +31,13 @@ __all__ = [
     "parse_entries",
 ]
 
-# --- The Markdown files beside this module, by name -----------------------------------------------
+# --- Markdown files beside this module, by name ---------------------------------------------------
 
 _FOLDER = files("gltf_bullet.reference")
 
 
 def page_names() -> tuple[str, ...]:
-    """The pages there are, without ``.md``, in alphabetical order."""
+    """Names of the pages, without ``.md``, in alphabetical order."""
     names = (entry.name for entry in _FOLDER.iterdir())
     return tuple(sorted(name.removesuffix(".md") for name in names if name.endswith(".md")))
 
@@ -63,7 +63,7 @@ def page_title(name: str) -> str:
 
 
 PARTS: Final = ("Why", "How big", "What to do")
-"""The explanations of an entry, in this order."""
+"""Titles of the explanations of an entry, in their order."""
 
 _HEADING: Final = re.compile(r"^### (?P<code>[A-Z0-9_]+)$", re.MULTILINE)
 _FACTS: Final = re.compile(r"^\*(?P<severity>\w+), found in (?P<room>\w+)\*$", re.MULTILINE)
@@ -72,15 +72,15 @@ _MESSAGE: Final = re.compile(r"^> (?P<message>.+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssueEntry:
-    """What the page says about one code; ``""`` where it says nothing yet."""
+    """The entry of one code; its texts are ``""`` if they are missing on the page."""
 
     code: str
     severity: str
     """``error``, ``warning`` or ``info``."""
     room: str
-    """The part of the library that finds it."""
+    """Part of the library that finds it."""
     message: str
-    """What happened; in braces what each finding fills in."""
+    """Text of the finding, with the values to fill in in braces."""
     why: str
     how_big: str
     what_to_do: str
@@ -92,7 +92,7 @@ def issue_entries() -> dict[str, IssueEntry]:
 
 
 def parse_entries(markdown: str) -> dict[str, IssueEntry]:
-    """The entries of a text of this form, by code."""
+    """The entries of a Markdown text in the form of the page, by code."""
     headings = list(_HEADING.finditer(markdown))
     ends = [following.start() for following in headings[1:]] + [len(markdown)]
     found: dict[str, IssueEntry] = {}

@@ -1,1 +1,1 @@
-"""What a picture needs, without the engine: meshes, atlases, paints, cameras."""
+"""Contents of pictures without the engine: meshes, texture atlases, paints, cameras."""

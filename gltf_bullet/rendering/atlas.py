@@ -3,8 +3,9 @@
 PyBullet's window shows one texture and one colour per link: of two visual shapes with a red and a
 green texture both are green (measured; its software renderer keeps them apart). Further links cost
 time in every step, 1.13 to 1.57 ms for 200 boxes with one more each (measured). So the textures of
-a body are put side by side into one. What repeats or mirrors is written out as far as the mesh
-reaches.
+time in every step, 1.13 to 1.57 ms for 200 boxes with one more each (measured). So the textures of
+a body are put side by side into one. Repeated and mirrored textures are written out as far as the
+mesh reaches.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ TEXTURE_REDUCED = IssueKind(
 )
 
 MAX_SIDE = 2048
-"""[pixels] of a texture that several parts share."""
+"""[pixels] Largest side of a texture that several parts share."""
 MARGIN = 2
-"""[pixels] of a cell's own edge around it, so that filtering cannot mix neighbours."""
+"""[pixels] Border around a cell, a copy of its edge, so that filtering cannot mix neighbours."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -50,11 +51,11 @@ class Piece:
     part: Part
     paint: Paint
     alpha: float = 1.0
-    """Of the whole piece, for blending."""
+    """Opacity of the whole piece, for blending."""
 
 
 def repeats(paint: Paint) -> bool:
-    """Whether a texture is used beyond its edges as PyBullet itself can show it."""
+    """Return True if a texture repeats beyond its edges in the way that PyBullet itself does."""
     return paint.wraps == REPEATED and paint.uvs is not None and _inside(paint) is None
 
 
@@ -66,8 +67,8 @@ def merged(
     Args:
         pieces: In one frame, at least one.
         ordinals: Number of each node in ``part_of_triangle``.
-        alpha: Of the whole mesh.
-        diagnostics: Receives what is lost in the textures.
+        alpha: Opacity of the whole mesh.
+        diagnostics: Receives the losses in the textures.
     """
     paints = [piece.paint for piece in pieces]
     textures = {(paint.texture, paint.wraps) for paint in paints}
@@ -91,7 +92,7 @@ def merged(
 
 
 def _inside(paint: Paint) -> FloatArray | None:
-    """Coordinates within the texture, off its very edge, where sampling wraps around."""
+    """Coordinates within the texture, off its edge, where sampling wraps around; else ``None``."""
     if paint.texture is None or paint.uvs is None:
         return None
     if paint.uvs.min(initial=0.0) < -1e-5 or paint.uvs.max(initial=1.0) > 1.0 + 1e-5:
@@ -126,7 +127,7 @@ def _joined(
 
 @dataclass(slots=True)
 class _Cell:
-    """A picture in the atlas and the coordinates of some pieces in it."""
+    """An image in the atlas and the coordinates of some pieces in it."""
 
     pixels: Pixels
     uvs: list[tuple[int, FloatArray]]
@@ -135,7 +136,7 @@ class _Cell:
 def _atlas(
     pieces: list[Piece], diagnostics: Diagnostics
 ) -> tuple[list[Piece], list[FloatArray], Texture]:
-    """Pieces (their vertices changed where tiles are shifted), coordinates, and the texture."""
+    """Pieces (their vertices changed if tiles are shifted), coordinates, and the texture."""
     pieces = [_side_by_side(piece) for piece in pieces]
     largest = MAX_SIDE - 2 * MARGIN
     while True:
@@ -165,7 +166,7 @@ def _atlas(
 
 
 def _side_by_side(piece: Piece) -> Piece:
-    """A tiled piece whose triangles are shifted by whole tiles to lie near the origin."""
+    """A tiled piece whose triangles are shifted by whole tiles to be near the origin."""
     paint, part = piece.paint, piece.part
     if paint.uvs is None or _inside(paint) is not None or paint.wraps == (Wrap.CLAMP,) * 2:
         return piece
@@ -183,7 +184,7 @@ def _side_by_side(piece: Piece) -> Piece:
 
 
 def _cells(pieces: list[Piece], largest: int) -> tuple[list[_Cell], dict[int, float]]:
-    """One cell per colour and per texture; and which pieces' textures became how much coarser."""
+    """One cell per colour and per texture, and by which factor pieces' textures are coarser."""
     flats: dict[tuple[float, float, float], list[int]] = {}
     textured: dict[tuple[Texture, tuple[Wrap, Wrap]], list[int]] = {}
     for number, piece in enumerate(pieces):
@@ -208,7 +209,7 @@ def _cells(pieces: list[Piece], largest: int) -> tuple[list[_Cell], dict[int, fl
 
 
 def _packed(sizes: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], int, int] | None:
-    """Places of rectangles on shelves, and the size of the whole; ``None`` where too large."""
+    """Positions of rectangles on shelves, and the size of the whole; ``None`` if too large."""
     order = sorted(range(len(sizes)), key=lambda k: -sizes[k][1])
     width = 16
     while width <= MAX_SIDE:

@@ -1,7 +1,7 @@
-"""Baked meshes on disk: a robot's are most of its first load in a process.
+"""Baked meshes cached on disk: they take most of a robot's first load in a process.
 
-They are found by the content of the file that they were baked of, and where in it. Only those of
-which nothing had to be said are kept: findings point into the file, and are made anew with it.
+Their key is the content of the file and the part of it that they were baked from. Only meshes
+without findings are cached, since findings point into the file.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from gltf_bullet.rendering.visual_plans import Texture, VisualMesh
 __all__ = ["BakedFiles"]
 
 _RECIPE = "3"
-"""Raise it when the same content is baked to other meshes."""
+"""Version of the entries: raise it when the same content is baked to other meshes."""
 _WORTH_IT = 1 << 16
-"""[bytes] A file with less data than that is baked as fast as its meshes are read."""
+"""[bytes] A file with less data than this is baked as fast as its meshes are read."""
 _COLUMNS = (("points", 3), ("normals", 3), ("uvs", 2))
-"""Numbers of each vertex."""
+"""Arrays of a mesh, and the count of numbers per vertex."""
 
 
 class BakedFiles:
-    """Meshes that were baked of one document."""
+    """Cached meshes that were baked from one document."""
 
     def __init__(self, document: Document, folder: Path) -> None:
         self._folder = folder
@@ -44,7 +44,7 @@ class BakedFiles:
         )
 
     def read(self, content: object) -> list[VisualMesh] | None:
-        """The meshes that were kept for ``content``; ``None``: they must be baked."""
+        """The meshes cached for ``content``; ``None`` if they must be baked."""
         path = self._path(content)
         entry = None if path is None else read_entry(path)
         if entry is None:
@@ -55,16 +55,16 @@ class BakedFiles:
             return None
 
     def write(self, content: object, meshes: list[VisualMesh]) -> None:
-        """Keep the meshes for ``content``; it must be the same in every process."""
+        """Cache the meshes of ``content``, which must be the same in every process."""
         path = self._path(content)
         if path is None:
             return
-        told, arrays = [], []
+        stated, arrays = [], []
         for mesh in meshes:
             texture = mesh.texture
             if texture is not None:
                 self._write_texture(texture)
-            told.append(
+            stated.append(
                 {
                     "vertices": len(mesh.points),
                     "triangles": len(mesh.triangles),
@@ -76,7 +76,7 @@ class BakedFiles:
             arrays += [getattr(mesh, name).astype("<f8").tobytes() for name, _ in _COLUMNS]
             arrays += [mesh.triangles.astype("<i8").tobytes()]
             arrays += [mesh.part_of_triangle.astype("<i8").tobytes()]
-        head = msgspec.json.encode(told)
+        head = msgspec.json.encode(stated)
         head += b" " * (-len(head) % 8)
         write_entry(path, [len(head).to_bytes(8, "little"), head, *arrays])
 
@@ -90,8 +90,8 @@ class BakedFiles:
     def _meshes(self, entry: memoryview) -> list[VisualMesh]:
         at = 8 + int.from_bytes(entry[:8], "little")
         meshes = []
-        for told in msgspec.json.decode(entry[8:at]):
-            vertices, triangles = told["vertices"], told["triangles"]
+        for stated in msgspec.json.decode(entry[8:at]):
+            vertices, triangles = stated["vertices"], stated["triangles"]
             arrays: dict[str, npt.NDArray[Any]] = {}
             for name, width in _COLUMNS:
                 arrays[name] = np.frombuffer(entry, "<f8", vertices * width, at).reshape(-1, width)
@@ -101,11 +101,11 @@ class BakedFiles:
             at += 32 * triangles
             if not ((corners >= 0) & (corners < vertices)).all():
                 raise ValueError("a corner that is no vertex")
-            texture = None if told["texture"] is None else self._read_texture(told["texture"])
+            texture = None if stated["texture"] is None else self._read_texture(stated["texture"])
             meshes.append(
                 VisualMesh(
-                    triangles=corners, part_of_triangle=parts, color=tuple(told["color"]),
-                    texture=texture, digest=bytes.fromhex(told["digest"]), **arrays,
+                    triangles=corners, part_of_triangle=parts, color=tuple(stated["color"]),
+                    texture=texture, digest=bytes.fromhex(stated["digest"]), **arrays,
                 )
             )  # fmt: skip
         return meshes
@@ -132,7 +132,7 @@ class BakedFiles:
 
 
 def _content_digest(document: Document) -> bytes | None:
-    """Of everything that a file says, other files that belong to it included."""
+    """Digest of all content of a file, with its external files; ``None`` if it is small."""
     try:
         buffers = [document.buffer(k) for k in range(document.count("buffers"))]
         if sum(map(len, buffers)) < _WORTH_IT:

@@ -1,4 +1,4 @@
-"""Cameras: where they stand, what they frame, and the matrices that PyBullet's renderers want."""
+"""Cameras: poses, framing of scenes, and the matrices for PyBullet's renderers."""
 
 from __future__ import annotations
 
@@ -24,26 +24,25 @@ __all__ = [
 ]
 
 ENDLESS = 1e4
-"""[m] Boxes larger than this are planes without an end and do not count for the framing."""
+"""[m] Boxes larger than this are infinite planes and do not count for the framing."""
 
 FARTHEST = 1e6
-"""[m] What is beyond it has been flung away; single precision cannot frame it."""
+"""[m] Objects farther away were flung off; single precision cannot frame them."""
 
 FIELD_OF_VIEW_DEG = 40.0
-"""[degrees] From the lower to the upper edge."""
+"""[degrees] Angle from the lower to the upper edge."""
 VIEW_FROM = (0.55, -0.75, 0.42)
 """Direction from the middle of the picture to the camera: right, towards the viewer, up."""
 MARGIN = 1.2
-"""Room around what is framed: for shadows, and for some of the floor."""
+"""Room around the framed objects: for shadows, and for some of the floor."""
 ESCAPED = 3.0
-"""What goes farther away than this many times the size at the start is not framed in films."""
+"""Films do not frame objects farther from the start than this many times the size at the start."""
 RUNAWAY = 8.0
-"""What is farther from the middle one of all things than this many usual distances is not framed.
-"""
+"""Objects farther from the middle one than this many times the usual distance are not framed."""
 _CENTRING = 20
-"""Times that what is seen is put into the middle, each nearer to it."""
+"""Iterations that move the visible objects to the middle."""
 AROUND = 0.15
-"""How far around what moves large scenery counts, in sizes of what moves."""
+"""Distance from moving objects within which large scenery is framed, in sizes of these objects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,11 +65,11 @@ class Camera:
         """A perspective camera at ``eye`` that looks at ``target``.
 
         Args:
-            eye: World [m].
-            target: World [m].
-            up: What is upwards in the picture, world axes.
+            eye: Position in the world [m].
+            target: Point in the world that is in the middle of the picture [m].
+            up: Upward direction of the picture, world axes.
             vertical_field_of_view_deg: Angle between the upper and the lower edge.
-            near: Nearest distance that is seen [m]; ``None``: a fiftieth of that to the target.
+            near: Near clipping distance [m]; ``None``: a fiftieth of the distance to the target.
 
         Raises:
             ValueError: Eye and target are one point, or ``up`` is the direction of view.
@@ -91,7 +90,7 @@ class Camera:
         return Camera(world_from_camera=matrix, lens=lens)
 
     def aspect_ratio(self) -> float | None:
-        """Width over height that the lens asks for, if it does."""
+        """Width over height that the lens requires; ``None`` if it requires none."""
         if isinstance(self.lens, OrthographicLens):
             return self.lens.half_width / self.lens.half_height
         return self.lens.aspect_ratio
@@ -99,20 +98,20 @@ class Camera:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ViewMatrices:
-    """A camera as PyBullet wants it."""
+    """View and projection matrices of a camera in PyBullet's convention."""
 
     view: FloatArray
     """camera_from_world, shape [4, 4]."""
     projection: FloatArray
     """Shape [4, 4]."""
     pulled_back: float
-    """[m] that the view stands behind the camera."""
+    """[m] Distance of the view behind the camera."""
 
     def distances(self, depth: FloatArray) -> FloatArray:
-        """From PyBullet's depth values to metres along the direction of view."""
+        """Distances along the direction of view [m] from PyBullet's depth values."""
         a, b = self.projection[2, 2], self.projection[2, 3]
         if self.projection[3, 2] == 0.0 and a == -0.5:
-            # TinyRenderer turns what it takes for perspective into OpenGL's depth; undo that.
+            # TinyRenderer converts depths of an assumed perspective to OpenGL's: the inverse.
             near, far = b / (a - 1.0), b / (a + 1.0)
             clip = (far * near - 2.0 * far * near * depth) / (depth * (far - near) - far)
             return np.asarray((clip - b) / -a - self.pulled_back, np.float64)
@@ -128,12 +127,12 @@ def view_matrices(
     """The matrices of a camera.
 
     Args:
-        camera: Where it stands and its lens.
+        camera: The camera.
         aspect_ratio: Width over height of the picture.
-        reach: Distance to the farthest thing [m], for lenses without an end.
+        reach: Distance to the farthest object [m], for lenses without a far plane.
         for_tiny_renderer: TinyRenderer takes every projection for perspective: with an orthographic
-            one it draws nothing (measured). One whose depth row is made for it, and an eye far
-            behind the camera, since back faces are told by the line to the eye, is drawn right.
+            one it draws nothing (measured). With its depth row adapted, it is drawn correctly,
+            with the eye far behind the camera, since the line to the eye tells back faces.
     """
     view = np.asarray(np.linalg.inv(camera.world_from_camera), np.float64)
     lens = camera.lens
@@ -156,7 +155,7 @@ def view_matrices(
         return ViewMatrices(view=view, projection=projection, pulled_back=0.0)
     pulled_back = 50.0 * max(half_height, half_height * aspect_ratio)
     view[2, 3] -= pulled_back
-    # With depth row (-a, b) it drops what is nearer than 0 or farther than b / (1 - a).
+    # With depth row (-a, b) it clips distances below 0 or above b / (1 - a).
     projection[2, 2], projection[2, 3] = -0.5, 0.5 * (lens.far + pulled_back)
     return ViewMatrices(view=view, projection=projection, pulled_back=pulled_back)
 
@@ -169,8 +168,8 @@ def framing_camera(
     Args:
         moving: Boxes that matter most; the others are framed only near them. Lowest and highest
             corner of each [m], shape [n, 2, 3].
-        resting: The others; boxes without an end do not count.
-        up: Upwards in the picture, world axes.
+        resting: The other boxes; infinite ones do not count.
+        up: Upward direction of the picture, world axes.
         aspect_ratio: Width over height of the picture.
     """
     whole, _ = _framed_boxes(moving, resting)
@@ -185,19 +184,19 @@ def camera_on_box(
     Args:
         low: Lowest corner [m], shape [3].
         high: Highest corner [m], shape [3].
-        up: Upwards in the picture, world axes.
+        up: Upward direction of the picture, world axes.
         aspect_ratio: Width over height of the picture.
     """
     return _camera_on(np.stack([low, high])[None], up, aspect_ratio)
 
 
 def _camera_on(boxes: FloatArray, up: npt.ArrayLike, aspect_ratio: float) -> Camera:
-    """A camera that sees boxes [n, 2, 3] whole, in the middle, from as near as can be.
+    """A camera that sees boxes [n, 2, 3] whole, in the middle, from as near as possible.
 
     A point at (x, z) to the right of and in front of the middle is in the picture of a lens of
-    slope s, at a distance d and a place c to the right, where ``|x - c| <= s (d - z)``. What is
-    farthest on either side says how large d must be, and the height does so as well; then what is
-    seen is put into the middle.
+    slope s, at a distance d and a place c to the right, where ``|x - c| <= s (d - z)``. The
+    extremes on either side give the least d, and so does the height; then the visible objects are
+    moved to the middle.
     """
     axes = picture_axes(np.asarray(up, dtype=np.float64))
     back = axes @ (np.array(VIEW_FROM) / np.linalg.norm(VIEW_FROM))
@@ -226,7 +225,7 @@ def _camera_on(boxes: FloatArray, up: npt.ArrayLike, aspect_ratio: float) -> Cam
 
 def _usable(boxes: FloatArray) -> FloatArray:
     boxes = np.asarray(boxes, dtype=np.float64).reshape(-1, 2, 3)
-    # NaN is not below anything.
+    # Comparisons with NaN are false.
     boxes = boxes[np.abs(boxes).max(axis=(1, 2), initial=0.0) < FARTHEST]
     sizes = np.ptp(boxes, axis=1).max(axis=1, initial=0.0)
     usable: FloatArray = boxes[(sizes > 0.0) & (sizes < ENDLESS)]
@@ -234,10 +233,10 @@ def _usable(boxes: FloatArray) -> FloatArray:
 
 
 def course_boxes(frames: Sequence[FloatArray]) -> FloatArray:
-    """The boxes of a film that one camera shall see, without those that have flown away.
+    """The boxes that one camera of a film has to see, without those that have flown away.
 
     Args:
-        frames: Boxes of what moves, frame by frame [m], shape [n, 2, 3] each.
+        frames: Boxes of the moving objects, frame by frame [m], shape [n, 2, 3] each.
     """
     boxes = np.concatenate(frames)
     first = _usable(frames[0])
@@ -261,9 +260,9 @@ def _without_runaways(boxes: FloatArray) -> FloatArray:
 
 
 def framed_box(moving: FloatArray, resting: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Lowest and highest corner of what :func:`framing_camera` sees [m], shape [3] each.
+    """Lowest and highest corner of the box that :func:`framing_camera` sees [m], shape [3] each.
 
-    With as much of floors as things stand on.
+    Floors are included as far as objects are on them.
     """
     boxes = np.concatenate(_framed_boxes(moving, resting))
     low: FloatArray = boxes[:, 0].min(axis=0)
@@ -272,7 +271,7 @@ def framed_box(moving: FloatArray, resting: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _framed_boxes(moving: FloatArray, resting: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What is wanted whole, and parts of larger things that it stands on; shapes [n, 2, 3]."""
+    """Boxes to be seen whole, and parts of larger ones that they are on; shapes [n, 2, 3]."""
     moving, resting = _without_runaways(_usable(moving)), _usable(resting)
     if not len(moving):
         moving, resting = resting, resting[:0]
@@ -283,7 +282,7 @@ def _framed_boxes(moving: FloatArray, resting: FloatArray) -> tuple[FloatArray, 
     whole: list[FloatArray] = list(moving)
     parts: list[FloatArray] = []
     for box in resting:
-        # A door frame is wanted whole, a floor as far as things stand on it.
+        # A door frame is seen whole, a floor as far as objects are on it.
         is_large = float(np.ptp(box, axis=0).max()) > 2.0 * size
         reach = AROUND * size if is_large else size
         near_low, near_high = np.maximum(box[0], low - reach), np.minimum(box[1], high + reach)

@@ -1,4 +1,4 @@
-"""Between linear light, in which glTF states colours, and sRGB, in which screens show them."""
+"""Conversions between linear light, in which glTF states colours, and sRGB of screens."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["linear_from_srgb", "srgb_from_linear", "tinted"]
 
 
 def srgb_from_linear(values: npt.ArrayLike) -> FloatArray:
-    """IEC 61966-2-1, values in 0..1, any shape."""
+    """SRGB from linear values (IEC 61966-2-1), in 0..1, any shape."""
     linear = np.clip(np.asarray(values, dtype=np.float64), 0.0, 1.0)
     curved = 1.055 * np.maximum(linear, 0.0031308) ** (1.0 / 2.4) - 0.055
     return np.where(linear <= 0.0031308, 12.92 * linear, curved)
 
 
 def linear_from_srgb(values: npt.ArrayLike) -> FloatArray:
-    """The inverse, values in 0..1, any shape."""
+    """Linear values from sRGB (IEC 61966-2-1), in 0..1, any shape."""
     shown = np.clip(np.asarray(values, dtype=np.float64), 0.0, 1.0)
     curved = ((shown + 0.055) / 1.055) ** 2.4
     return np.where(shown <= 0.04045, shown / 12.92, curved)

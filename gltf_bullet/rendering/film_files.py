@@ -1,4 +1,4 @@
-"""Pictures over time as files: MP4, GIF, and sheets of a few of them."""
+"""Film and image files of pictures over time: MP4, GIF, and sheets of a few of them."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ __all__ = ["GifFrames", "MovieFile", "filmstrip", "require_encoder"]
 PixelArray = npt.NDArray[np.uint8]
 
 SHEET_WIDTH = 1920
-"""[pixels] Frames become smaller where a sheet would be wider."""
+"""[pixels] Largest width of a sheet; frames are shrunk to fit."""
 SHEET_ASPECT = 1.8
-"""Width over height that sheets come near to, whatever they have to leave empty."""
+"""Width over height that sheets approach, at the cost of empty places."""
 SHEET_GAP = 8
-"""[pixels] Between two frames."""
+"""[pixels] Gap between two frames."""
 LABEL_SHARE = 0.09
-"""Height of the line below a frame, of the frame's."""
+"""Height of the line below a frame, as share of the frame's."""
 SMALLEST_LABEL = 22
-"""[pixels]"""
+"""[pixels] Smallest height of that line."""
 BACKGROUND, INK = (255, 255, 255), (30, 36, 44)
 """Red, green, blue of the sheet and of the times on it."""
 
 
 def require_encoder() -> Any:
-    """The module that writes films.
+    """The module that encodes films.
 
     Raises:
         ImportError: The extra ``media`` is not installed.
@@ -49,14 +49,14 @@ def require_encoder() -> Any:
 
 
 class MovieFile:
-    """An MP4 (H.264) that is written frame by frame: whole or not at all."""
+    """An MP4 (H.264) that is written frame by frame, and replaces a file only when complete."""
 
     def __init__(self, path: Path, fps: float) -> None:
-        """Begin.
+        """Open the encoder.
 
         Raises:
             ImportError: The extra ``media`` is not installed.
-            OSError: The file cannot be made.
+            OSError: The file cannot be created.
         """
         encoder = require_encoder()
         self._file = FileAside(path)
@@ -71,17 +71,17 @@ class MovieFile:
         self._count = 0
 
     def add(self, pixels: PixelArray) -> None:
-        """The next frame."""
-        # H.264 wants even sizes.
+        """Append a frame."""
+        # H.264 requires even sizes.
         height, width = (size // 2 * 2 for size in pixels.shape[:2])
         self._movie.append_data(pixels[:height, :width])
         self._count += 1
 
     def close(self) -> None:
-        """Put the file in its place.
+        """Move the file to its place.
 
         Raises:
-            OSError: Frames are missing in it, as where the disk is full.
+            OSError: Frames are missing in it, for example since the disk is full.
         """
         self._movie.close()
         try:
@@ -92,32 +92,32 @@ class MovieFile:
         self._file.commit()
 
     def discard(self) -> None:
-        """Leave what was there before."""
+        """Keep the former file instead."""
         self._movie.close()
         self._file.discard()
 
 
 class GifFrames:
-    """A GIF of 128 colours a frame."""
+    """A GIF of 128 colours per frame."""
 
     def __init__(self) -> None:
         self._frames: list[Image] = []
 
     def add(self, pixels: PixelArray) -> None:
-        """The next frame."""
+        """Append a frame."""
         from PIL import Image
 
         self._frames.append(Image.fromarray(pixels).quantize(128, dither=Image.Dither.NONE))
 
     def write(self, path: str | os.PathLike[str], fps: float) -> None:
-        """Write those that were added, if any.
+        """Write the frames, if there are any.
 
         Raises:
             OSError: The file cannot be written.
         """
         if not self._frames:
             return
-        # GIF counts in hundredths: rounded so that the whole takes as long as it should.
+        # GIF times are hundredths: rounded so that the total duration is right.
         ends = np.round(np.arange(len(self._frames) + 1) * 100.0 / fps)
         with written_aside(path) as aside:
             self._frames[0].save(
@@ -133,7 +133,7 @@ class GifFrames:
 def filmstrip(frames: Sequence[tuple[float, PixelArray]]) -> PixelArray:
     """A sheet of frames in rows, with the time [s] below each.
 
-    As many rows as bring the sheet nearest to a screen's shape; it is at most SHEET_WIDTH wide.
+    The number of rows brings the sheet nearest to a screen's shape; it is at most SHEET_WIDTH wide.
     """
     from PIL import Image, ImageDraw, ImageFont
 
@@ -158,7 +158,7 @@ def filmstrip(frames: Sequence[tuple[float, PixelArray]]) -> PixelArray:
 
 
 def _columns(count: int, aspect: float) -> int:
-    """How many frames stand side by side."""
+    """Number of frames in a row."""
 
     def cost(columns: int) -> float:
         rows = math.ceil(count / columns)
@@ -170,10 +170,10 @@ def _columns(count: int, aspect: float) -> int:
 
 
 def _require_frames(path: Path, count: int) -> None:
-    """Raise where a film is not whole: the encoder is a program that fails without a word.
+    """Raise if a film is incomplete: the encoder is a program that fails silently.
 
     Raises:
-        OSError: It cannot be read back, or frames are missing, as where the disk is full.
+        OSError: It cannot be read back, or frames are missing, for example since the disk is full.
     """
     try:
         found, _ = import_module("imageio_ffmpeg").count_frames_and_secs(str(path))

@@ -1,4 +1,4 @@
-"""A mesh to look at as the bytes of a GLB file, for the browser."""
+"""A visible mesh as the bytes of a GLB file, for the browser."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from gltf_bullet.transforms import FloatArray
 
 __all__ = ["film_of", "glb_of", "shown_in_browser"]
 
-# --- Colours for three.js as viser uses it, so that a browser shows them as the file says ---------
+# --- Colours for three.js as viser uses it, so that a browser shows the colours of the file -------
 #
-# viser lights its scenes twice as bright as white is, and leaves three.js's ACES film curve on: a
-# green of (124, 188, 124) came out as (215, 235, 215) (measured). What goes through the inverse of
-# both first comes out as it was. The lights themselves stay viser's: pages that play over and over
-# go back to them at each turn.
+# viser lights its scenes twice as bright as white, and keeps three.js's ACES film curve on: a
+# green of (124, 188, 124) came out as (215, 235, 215) (measured). Colours mapped by the inverse of
+# both first come out unchanged. The lights themselves stay viser's: pages that play over and over
+# reset them at each turn.
 
 LEVEL_LIGHT: Final = np.array([2.19, 2.19, 2.46])
-"""What a white level surface sends back of viser's lights (its environment "city", and 3.0 from
-above), as a share of what is white; measured with levels of grey."""
+"""Light that a white level surface reflects of viser's lights (its environment "city", and 3.0 from
+above), as a share of white; measured with levels of grey."""
 
 # ACESFilmicToneMapping of three.js (tonemapping_pars_fragment.glsl): Stephen Hill's fit.
 _TO_FILM: Final = np.array(
@@ -37,9 +37,9 @@ _TO_SCREEN: Final = np.array(
 )
 _EXPOSURE: Final = 1.0 / 0.6
 _A, _B, _C, _D, _E = 0.0245786, 0.000090537, 0.983729, 0.4329510, 0.238081
-"""Of the curve (v (v + a) - b) / (v (c v + d) + e)."""
+"""Coefficients of the curve (v (v + a) - b) / (v (c v + d) + e)."""
 _MOST: Final = 0.999
-"""Of what the curve can give, whose inverse goes to infinity soon."""
+"""Largest output of the curve that is inverted, since its inverse soon goes to infinity."""
 
 
 def film_of(linear: npt.ArrayLike) -> FloatArray:
@@ -60,9 +60,9 @@ def _before_film(linear: FloatArray) -> FloatArray:
 
 
 def shown_in_browser(shown: npt.ArrayLike) -> FloatArray:
-    """The sRGB colours that a level surface must have to be seen so; 0..1, shape [..., 3].
+    """The sRGB colours that a level surface must have to look like ``shown``; 0..1, shape [..., 3].
 
-    Colours that would have to send back more light than falls on them are the brightest ones of
+    Colours that would have to reflect more light than they receive become the brightest ones of
     their hue: white is seen as 243 of 255.
     """
     light = _before_film(linear_from_srgb(shown)) / LEVEL_LIGHT
@@ -70,13 +70,15 @@ def shown_in_browser(shown: npt.ArrayLike) -> FloatArray:
     return srgb_from_linear(light / brightest)
 
 
+# --- The GLB file of a mesh -----------------------------------------------------------------------
+
 _MATT = "KHR_materials_specular"
-"""Extension that says that nothing shines: what does is not of the file's colour."""
+"""Extension that removes specular light, which does not have the file's colour."""
 
 
 @lru_cache(maxsize=256)
 def glb_of(mesh: VisualMesh) -> bytes:
-    """One node with one primitive: positions, normals, one material, as a browser shall show it."""
+    """A file of one node and one primitive: positions, normals, and a material for the browser."""
     pixels = None if mesh.texture is None else _tinted(mesh.texture.pixels, mesh.color[:3])
     shown = shown_in_browser(mesh.color[:3]) if pixels is None else np.ones(3)
     color = np.append(linear_from_srgb(shown), mesh.color[3])
@@ -87,7 +89,7 @@ def glb_of(mesh: VisualMesh) -> bytes:
         alphaMode="BLEND" if mesh.is_transparent else "OPAQUE",
         baseColorTexture=None if pixels is None else Image.fromarray(pixels),
     )
-    # trimesh's v grows upwards.
+    # trimesh's v is upwards.
     uvs = np.stack([mesh.uvs[:, 0], 1.0 - mesh.uvs[:, 1]], axis=1)
     shape = trimesh.Trimesh(
         vertices=mesh.points,
@@ -101,7 +103,7 @@ def glb_of(mesh: VisualMesh) -> bytes:
 
 
 def _make_matt(tree: dict[str, Any]) -> None:
-    """Let the materials of a glTF file reflect light in all directions alike."""
+    """Let the materials of a glTF file reflect light equally in all directions."""
     for entry in tree["materials"]:
         entry["extensions"] = {_MATT: {"specularFactor": 0.0}}
     tree["extensionsUsed"] = [*tree.get("extensionsUsed", ()), _MATT]
@@ -110,10 +112,10 @@ def _make_matt(tree: dict[str, Any]) -> None:
 def _tinted(
     pixels: npt.NDArray[np.uint8], color: tuple[float, float, float]
 ) -> npt.NDArray[np.uint8]:
-    """A texture times a colour, both as a screen shows them, for a browser."""
+    """A texture times a colour, both in sRGB, for a browser."""
     factor = linear_from_srgb(color)
     result = np.empty_like(pixels)
-    for number, row in enumerate(pixels):  # row by row: as numbers a large one is eight times that
+    for number, row in enumerate(pixels):  # row by row: as numbers it takes eight times its size
         shown = srgb_from_linear(linear_from_srgb(row / 255.0) * factor)
         result[number] = np.round(255.0 * shown_in_browser(shown))
     return result

@@ -1,7 +1,7 @@
-"""The primitives of a node as bare parts: triangles in the frame of what carries them, and paint.
+"""The primitives of a node as parts: triangles in the frame of their owner, and material.
 
-Morph targets and skins are applied as they stand. A skin whose joints belong to several bodies is
-cut up: each triangle goes with the body of the joint that pulls most at it.
+Morph targets and skins are applied in their current state. A skin whose joints belong to several
+bodies is divided: each triangle follows the body of the joint with the largest weight.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ SKIN_RIGID = IssueKind(
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Part:
-    """One primitive of one node, in the frame of what carries it."""
+    """One primitive of one node, in the frame of its owner: a body or an animated node."""
 
     node: int
     points: FloatArray
-    """[m], shape [vertex_count, 3]."""
+    """Positions [m], shape [vertex_count, 3]."""
     normals: FloatArray
-    """Unit, shape [vertex_count, 3]."""
+    """Unit normals, shape [vertex_count, 3]."""
     triangles: IntArray
     material: Material
     uvs: FloatArray | None = None
-    """Of the base colour texture, v grows downwards, shape [vertex_count, 2]."""
+    """Coordinates of the base colour texture, v growing downwards, shape [vertex_count, 2]."""
     image: ImageArray | None = None
     """The base colour texture; never without ``uvs``."""
     colors: FloatArray | None = None
-    """Linear RGBA times all else, shape [vertex_count, 4]."""
+    """Linear RGBA factors, shape [vertex_count, 4]."""
 
     def moved(self, matrix: FloatArray) -> Part:
         """The part under a rigid transform, shape [4, 4]."""
@@ -66,7 +66,7 @@ class Part:
         )
 
     def subset(self, chosen: BoolArray) -> Part:
-        """Some of the triangles and the vertices that they use."""
+        """The chosen triangles and the vertices that they use."""
         kept, inverse = np.unique(self.triangles[chosen], return_inverse=True)
         return replace(
             self,
@@ -84,7 +84,7 @@ class Part:
         return np.concatenate(columns, axis=1)[self.triangles]
 
     def with_corners(self, corners: FloatArray) -> Part:
-        """The same surface made of other triangles, none of which share vertices."""
+        """A copy of the surface with other triangles, which share no vertices."""
         rows = corners.reshape(-1, corners.shape[2])
         colors_at = 6 if self.uvs is None else 8
         return replace(
@@ -98,7 +98,7 @@ class Part:
 
 
 class PartReader:
-    """Reads the parts of nodes, as they stand in one moment."""
+    """Reads the parts of nodes in the current state of the scene."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class PartReader:
         self._diagnostics = diagnostics
 
     def weights(self, node: int) -> tuple[float, ...]:
-        """Morph weights of a node now; empty where the mesh's own count."""
+        """Current morph weights of a node; empty if those of the mesh apply."""
         if node in self._deformation:
             return tuple(self._deformation[node].tolist())
         return self._document.tree.weights_of[node] or ()
@@ -127,12 +127,12 @@ class PartReader:
     def read_skinned(
         self, node: int, skin_index: int, owner_of: IntArray
     ) -> Iterator[tuple[int, Part]]:
-        """The parts of a node with a skin in the world's frame, each with the node it follows.
+        """Parts of a node with a skin in the world's frame, each with the owner that it follows.
 
         Args:
-            node: With a mesh and a skin.
-            skin_index: That skin.
-            owner_of: What carries each node, -1 for nothing, shape [node_count].
+            node: A node with a mesh and a skin.
+            skin_index: Index of that skin.
+            owner_of: Owner of each node, -1 for none, shape [node_count].
         """
         skin = read_skin(self._document, skin_index, self._diagnostics)
         world = self._frames.world_from_node
@@ -168,22 +168,22 @@ class PartReader:
         found: IntArray,
     ) -> None:
         totals = weights.sum(axis=1)
-        foreign = np.where(owners != owner_of_vertex[:, None], weights, 0.0).sum(axis=1)
-        foreign = foreign / np.where(totals > 0.0, totals, 1.0)
-        if foreign.max() > 0.01:
+        of_others = np.where(owners != owner_of_vertex[:, None], weights, 0.0).sum(axis=1)
+        of_others = of_others / np.where(totals > 0.0, totals, 1.0)
+        if of_others.max() > 0.01:
             self._diagnostics.report(
                 SKIN_RIGID,
                 ROOT / "nodes" / node / "skin",
                 bodies=len(found),
-                share=float((foreign > 0.01).mean()),
-                other=float(foreign.max()),
+                share=float((of_others > 0.01).mean()),
+                other=float(of_others.max()),
             )
 
     def _primitives(self, node: int) -> Iterator[tuple[Primitive, FloatArray]]:
         mesh_index = self._document.tree.mesh_of[node]
         mesh = None
         if mesh_index is not None:
-            # Collision geometry cannot do without what is wrong here; a picture can.
+            # Collision geometry must report these errors; a picture need not.
             found = Diagnostics()
             mesh = read_mesh(self._document, mesh_index, found)
             do_without(found, "the picture goes without it", self._diagnostics)
@@ -253,9 +253,9 @@ class PartReader:
 
 
 def _smooth_normals(points: FloatArray, triangles: IntArray) -> FloatArray:
-    """Of a deformed mesh: each vertex looks where its triangles look, large ones more than small.
+    """Vertex normals of a deformed mesh: means of its triangles' normals, weighted by area.
 
-    Hard edges stay: the file has vertices of their own on either side.
+    Hard edges stay, since the file has separate vertices on either side.
     """
     corners = points[triangles]
     faces = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -267,7 +267,7 @@ def _smooth_normals(points: FloatArray, triangles: IntArray) -> FloatArray:
 
 
 def _turned_normals(normals: FloatArray, linear: FloatArray) -> FloatArray:
-    """Normals transform with the cofactor matrix: also right under non-uniform scale."""
+    """Normals transformed by the cofactor matrix, which is correct under non-uniform scale too."""
     cofactor = np.cross(linear[[1, 2, 0]], linear[[2, 0, 1]])
     turned = normals @ cofactor.T
     lengths = np.linalg.norm(turned, axis=1, keepdims=True)

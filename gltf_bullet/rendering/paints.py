@@ -1,4 +1,4 @@
-"""What a part is painted with: one colour, a texture, or a texture made of its vertex colours."""
+"""Paints of parts: one colour, a texture, or a texture made from vertex colours."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ UNLIT_SHADED = IssueKind(
 
 REPEATED = (Wrap.REPEAT, Wrap.REPEAT)
 CHART_TEXELS = 2**19
-"""Of one texture made of vertex colours."""
+"""Number of texels of one texture made from vertex colours."""
 MAX_CHART = 64
-"""[pixels] Side of one triangle's place in a texture made of vertex colours, at most."""
+"""[pixels] Largest side of one triangle's chart in a texture made from vertex colours."""
 STEP = 1.0 / 32.0
-"""Of full brightness: a finer change of colour between two texels is not looked for."""
+"""Finest change of colour between two texels that charts resolve, as share of full brightness."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Paint:
-    """How the surface of a part is coloured."""
+    """Colouring of a part's surface."""
 
     color: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    """sRGB in 0..1; white with a texture."""
+    """SRGB in 0..1; white with a texture."""
     texture: Texture | None = None
     uvs: FloatArray | None = None
-    """Of the texture, v grows downwards, shape [vertex_count, 2]."""
+    """Coordinates of the texture, v growing downwards, shape [vertex_count, 2]."""
     wraps: tuple[Wrap, Wrap] = REPEATED
 
 
 def painted(
     part: Part, diagnostics: Diagnostics, textures: dict[object, Texture]
 ) -> tuple[Part, Paint]:
-    """The part, its vertices changed where the paint needs it, and its paint.
+    """The part, with its vertices changed if the paint needs that, and its paint.
 
     Args:
-        part: Of one primitive.
-        diagnostics: Receives what is lost.
-        textures: Of the same file, made before; more are added.
+        part: A part from one primitive.
+        diagnostics: Receives the losses.
+        textures: Textures of the same file by key; new ones are added.
     """
     material = part.material
     if material.unlit:
@@ -84,7 +84,7 @@ def _rgb(values: FloatArray) -> tuple[float, float, float]:
 
 
 def _charted(part: Part, diagnostics: Diagnostics) -> tuple[Part, Paint]:
-    """A square of texels per triangle, coloured by what its corners say and by the texture."""
+    """A square of texels per triangle, coloured by its vertex colours and the texture."""
     colors = part.colors
     if colors is None:
         raise ValueError("a part without vertex colours")
@@ -120,7 +120,7 @@ def _draw_charts(
     steps = np.arange(texels) / (texels - 1)
     second, third = np.meshgrid(steps, steps)
     weights = np.stack([1.0 - second - third, second, third], axis=-1)
-    # The far half of the square is never seen but where sampling rounds across the edge.
+    # The far half of the square is visible only where sampling rounds across the edge.
     weights = np.maximum(weights, 0.0)
     weights = weights / weights.sum(axis=-1, keepdims=True)
     linear = np.einsum("yxk,tkc->tyxc", weights, corner_colors)
@@ -138,7 +138,7 @@ def _draw_charts(
     sheet[:count] = shown
     pixels = sheet.reshape(rows, columns, texels, texels, 3).swapaxes(1, 2)
     places = np.stack([np.arange(count) % columns, np.arange(count) // columns], axis=1)
-    # Corners at the middles of their texels.
+    # The corners are at the centres of their texels.
     inner = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]) * (texels - 1) + 0.5
     size = np.array([columns * texels, rows * texels])
     uvs = (places[:, None, :] * texels + inner) / size
@@ -146,7 +146,7 @@ def _draw_charts(
 
 
 def with_back_faces(part: Part) -> Part:
-    """Both sides of a double-sided surface; closed ones hide their inside anyway."""
+    """Both sides of a double-sided surface; a closed one hides its inside anyway."""
     if not part.material.double_sided or _is_closed(part):
         return part
     count = len(part.points)
@@ -161,7 +161,7 @@ def with_back_faces(part: Part) -> Part:
 
 
 def _is_closed(part: Part) -> bool:
-    """Whether each edge is run along as often in one direction as in the other."""
+    """Return True if each edge has both directions equally often."""
     size = float(np.abs(part.points).max()) or 1.0
     _, ids = np.unique(np.round(part.points / size, 6), axis=0, return_inverse=True)
     corners = ids.reshape(-1)[part.triangles]

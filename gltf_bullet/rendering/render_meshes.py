@@ -1,7 +1,8 @@
-"""The render meshes of a scene, baked into the frames of the bodies that carry them.
+"""The render meshes of a scene, baked into the frames of the bodies that they belong to.
 
-One mesh per body: node transforms go into the vertices, materials into one texture. What no body
-carries is scenery; below an animated node it follows that node.
+One mesh per body: node transforms are applied to the vertices, materials become one texture.
+Meshes without a body are scenery; below an animated node they follow that node. The file is long
+since transparency, merging and caching all decide which parts may share a mesh.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from gltf_bullet.transforms import IDENTITY_POSE, BoolArray, FloatArray, IntArra
 
 __all__ = ["automatic_visuals", "has_render_meshes", "plan_visuals"]
 
-# --- Alpha modes as geometry: PyBullet draws no holes in textures, so they are cut out of the mesh
+# --- Alpha modes as geometry: PyBullet draws no holes in textures, so they are cut from the mesh --
 #
-# glTF 2.0, "Alpha Coverage". Blending is one number per mesh in PyBullet: its mean is used.
+# glTF 2.0, "Alpha Coverage". PyBullet blends with one number per mesh: the mean alpha is used.
 
 ALPHA_CUT_COARSE = IssueKind(
     "ALPHA_CUT_COARSE",
@@ -55,11 +56,11 @@ ALPHA_AVERAGED = IssueKind(
 )
 
 MAX_TRIANGLES = 16384
-"""From here on mixed triangles are not divided any more."""
+"""Number of triangles from which on mixed ones are not divided further."""
 LEVELS = 7
-"""Times that a triangle at the edge of a hole is divided in four."""
+"""Number of times that a triangle at the edge of a hole is divided into four."""
 ROWS = 9
-"""Samples along the edges of a triangle."""
+"""Number of samples along each edge of a triangle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ class _Lattice:
     def of(rows: int) -> _Lattice:
         pairs = [(i, j) for i in range(rows) for j in range(rows - i)]
         first, second = np.array(pairs, dtype=np.float64).T
-        # Moved a little inwards: a texel that a corner only touches does not count.
+        # Moved slightly inwards: a texel that a corner only touches does not count.
         inner = (np.stack([first, second, rows - 1 - first - second], 1) + 0.2) / (rows - 0.4)
         return _Lattice(weights=inner / inner.sum(axis=1, keepdims=True))
 
@@ -80,7 +81,7 @@ _LATTICE = _Lattice.of(ROWS)
 
 
 def cut_out(part: Part, diagnostics: Diagnostics) -> tuple[Part, float] | None:
-    """The visible rest of a part and its alpha; ``None`` where nothing of it is seen."""
+    """The visible part of a part and its alpha; ``None`` if nothing of it is visible."""
     material = part.material
     if material.alpha_mode is AlphaMode.OPAQUE:
         return part, 1.0
@@ -147,7 +148,7 @@ def _cut(
 
 
 def _quartered(corners: FloatArray) -> FloatArray:
-    """Each triangle as four, by the middles of its edges; shape [4 * count, 3, n]."""
+    """Each triangle divided into four at the middles of its edges; shape [4 * count, 3, n]."""
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     ab, bc, ca = 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a)
     return np.concatenate(
@@ -161,6 +162,8 @@ def _areas(corners: FloatArray) -> npt.NDArray[np.float64]:
     return np.asarray(0.5 * np.linalg.norm(normals, axis=1), np.float64)
 
 
+# --- Visuals of a scene, one mesh per body --------------------------------------------------------
+
 ALPHA_MIXED = IssueKind(
     "ALPHA_MIXED",
     Severity.WARNING,
@@ -173,15 +176,15 @@ VISUAL_NOT_ANIMATED = IssueKind(
     "the {what} of the shown mesh is animated; it is drawn as it stood when its body was made",
 )
 
-KEPT_MESHES = 256
-"""Baked meshes that are kept for further instances, at most."""
+MOST_CACHED = 256
+"""Most baked meshes that are cached for further instances."""
 
 Owner = tuple[str, int]
 """("body", motion node), ("carrier", animated node) or ("root", root node)."""
 
 
 def has_render_meshes(tree: NodeTree, scene_index: int | None = None) -> bool:
-    """Whether any node of the scene shows a mesh."""
+    """Return True if any node of the scene has a mesh."""
     if not any(mesh is not None for mesh in tree.mesh_of):
         return False
     inside = tree.nodes_of_scene(scene_index)
@@ -191,7 +194,7 @@ def has_render_meshes(tree: NodeTree, scene_index: int | None = None) -> bool:
 def automatic_visuals(
     tree: NodeTree, motions: Iterable[int], colliders: Iterable[int]
 ) -> Literal["mesh", "auto", "collider"]:
-    """What shows a file best: its meshes, with colliders for bodies that move without any.
+    """The best visuals for a file: its meshes, and colliders of moving bodies without any.
 
     Args:
         tree: The file's nodes.
@@ -224,12 +227,12 @@ def plan_visuals(
 
     Args:
         document: The file.
-        frames: Where its nodes stand.
+        frames: Global transforms of the nodes.
         motion_node_of: Nearest motion node per node, -1 without one, shape [node_count].
-        scene_index: Which glTF scene; ``None`` takes the file's default.
-        options: How much may be drawn.
-        diagnostics: Receives what is wrong with the meshes or cannot be shown.
-        animations: Of the file.
+        scene_index: Index of the glTF scene; ``None`` takes the file's default.
+        options: Limits of the number of vertices and texels.
+        diagnostics: Receives errors in the meshes, and what cannot be shown.
+        animations: Animations of the file.
         deformation: Morph weights other than the authored ones.
     """
     tree = document.tree
@@ -272,7 +275,7 @@ def plan_visuals(
 
 
 def _hidden(document: Document) -> BoolArray:
-    """Nodes that KHR_node_visibility hides, with all that is below them."""
+    """Nodes that KHR_node_visibility hides, with all nodes below them."""
     tree = document.tree
     hidden = np.zeros(len(tree), dtype=bool)
     for node in document.nodes_with_extension("KHR_node_visibility"):
@@ -308,13 +311,13 @@ def _report_unanimated(
 def _owners(
     tree: NodeTree, motion_node_of: IntArray, animations: tuple[Animation, ...]
 ) -> IntArray:
-    """What carries each node: the nearest body or animated node, -1 for nothing."""
-    carriers = motion_node_of == np.arange(len(tree))
+    """Owner of each node: the nearest body or animated node at or above it, -1 for none."""
+    owners = motion_node_of == np.arange(len(tree))
     for animation in animations:
         for track in animation.tracks:
             if track.node is not None and track.target_path in ("translation", "rotation", "scale"):
-                carriers[track.node] = True
-    return tree.nearest_at_or_above(carriers)
+                owners[track.node] = True
+    return tree.nearest_at_or_above(owners)
 
 
 def _root_of(tree: NodeTree, node: int) -> int:
@@ -324,17 +327,17 @@ def _root_of(tree: NodeTree, node: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Baked:
-    """Meshes of some parts, and what was found while making them."""
+    """Meshes of some parts, and the findings of making them."""
 
     meshes: list[VisualMesh]
     issues: tuple[Issue, ...]
 
 
 class _Baker:
-    """Merges the meshes that one thing carries; what looks the same shares one result.
+    """Merges the meshes of each owner; equal content shares one result.
 
-    Results are kept with the document: scenes are planned anew whenever something changes that the
-    engine cannot take in place.
+    Results are cached in the document: scenes are planned anew whenever something changes that
+    the engine cannot take in place.
     """
 
     def __init__(
@@ -357,9 +360,9 @@ class _Baker:
         self._textures: dict[object, Texture] = {}
 
     def bake(self, owner: Owner, nodes: list[int], skinned: list[Part]) -> list[NodeVisual]:
-        """What is drawn for the unskinned ``nodes`` and for ``skinned`` parts of the world.
+        """Visuals for unskinned ``nodes``, and for ``skinned`` parts given in the world.
 
-        A body has one mesh at most; scenery has as many as show it best.
+        A body has at most one mesh; scenery may have several.
         """
         kind, number = owner
         pose = IDENTITY_POSE if kind == "root" else self._frames.pose(number)
@@ -387,7 +390,7 @@ class _Baker:
                     self._files.write(content, meshes)
             baked = _Baked(meshes, sink.issues)
             if not skinned:
-                while len(self._known) >= KEPT_MESHES:
+                while len(self._known) >= MOST_CACHED:
                     del self._known[next(iter(self._known))]
                 self._known[content] = baked
         self._diagnostics.extend(baked.issues)
@@ -433,7 +436,7 @@ def _blended(pieces: list[Piece], diagnostics: Diagnostics) -> list[Piece]:
 
 
 def _apart(pieces: list[Piece]) -> list[list[Piece]]:
-    """Scenery may be several bodies: one per alpha, and one per texture that repeats."""
+    """Groups of scenery that become one body each: one per alpha, and one per repeating texture."""
     groups: dict[object, list[Piece]] = {}
     for piece in pieces:
         tiled = piece.paint.texture if repeats(piece.paint) else None

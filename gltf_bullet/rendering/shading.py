@@ -1,8 +1,8 @@
-"""What PyBullet's software renderer leaves out: shadows, and floors that tell how large things are.
+"""Additions to PyBullet's software renderer: shadows, and floors with a grid that shows size.
 
-Its own shadows (``shadow=1``) darken whole floors and stripe curved surfaces (seen at every
-``lightDistance``). These are found in a second picture from where the light is: what a point is
-farther from the light than what the light sees there, the point is in the shade.
+PyBullet's own shadows (``shadow=1``) darken whole floors and stripe curved surfaces (seen at every
+``lightDistance``). These follow a shadow map, a second picture from the light: a point is in the
+shade if it is farther from the light than the surface that the light sees there.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ __all__ = ["Light", "grid_colors", "in_the_shade", "normals_of", "world_points"]
 FLOOR = np.array([214.0, 219.0, 226.0])
 """Red, green, blue of endless planes."""
 LINES: tuple[tuple[float, float], ...] = ((0.1, 0.06), (1.0, 0.16), (10.0, 0.28))
-"""[m] Between the lines of a plane's grid, and by how much they are darker."""
+"""[m] Distance between the lines of a plane's grid, and by which share they are darker."""
 WIDEST_PIXEL = 0.1
-"""Of the distance between two lines: where a pixel is wider, they are left out."""
+"""Largest pixel, as share of the distance between two lines, with which these are drawn."""
 LINE_PIXELS = 1.2
-"""Width of a line."""
+"""Width of a line [pixels]."""
 SLOPE_BIAS = 2.3
-"""[texels of the light's picture] times the slope against the light: the nine texels that are
-looked at reach 1.5 texels along both sides, and less of a bias makes surfaces shade themselves."""
+"""[texels of the shadow map] Depth bias per slope against the light: the nine texels that are
+compared reach 1.5 texels along both sides, and a smaller bias makes surfaces shade themselves."""
 STEEPEST = 10.0
-"""Slope that is made up for; what is steeper gets hardly any light anyway."""
+"""Largest slope with a bias; steeper surfaces receive hardly any light."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Light:
-    """A lamp far away, and the part of the world that it throws shadows in."""
+    """A distant lamp, and the part of the world that casts shadows."""
 
     towards: FloatArray
-    """Unit vector from things to the lamp, world axes, shape [3]."""
+    """Unit vector towards the lamp, world axes, shape [3]."""
     low: FloatArray
-    """Lowest corner of what throws shadows [m], shape [3]."""
+    """Lowest corner of the objects that cast shadows [m], shape [3]."""
     high: FloatArray
     """Highest corner [m], shape [3]."""
 
     def camera(self) -> Camera:
-        """Sees all of the box from the lamp."""
+        """A camera at the lamp that sees the whole box."""
         middle, reach = 0.5 * (self.low + self.high), self._reach()
         up = np.eye(3)[int(np.argmin(np.abs(self.towards)))]
         eye = middle + 4.0 * reach * self.towards
@@ -60,13 +60,13 @@ class Light:
 def world_points(
     camera: Camera, matrices: ViewMatrices, depth: npt.NDArray[np.floating]
 ) -> FloatArray:
-    """Where in the world each pixel's surface is [m], shape [height, width, 3].
+    """World position of each pixel's surface [m], shape [height, width, 3].
 
     Args:
-        camera: That took the picture.
-        matrices: Of it.
-        depth: Along its direction of view [m], shape [height, width]; infinite where nothing is,
-            which gives a point without a meaning.
+        camera: Camera of the picture.
+        matrices: Matrices of the picture.
+        depth: Distance along the direction of view [m], shape [height, width]; infinite for the
+            background, where points are undefined.
     """
     height, width = depth.shape
     depth = np.where(np.isfinite(depth), depth, 0.0)
@@ -102,13 +102,13 @@ def in_the_shade(
     light: Light,
     light_depth: npt.NDArray[np.floating],
 ) -> FloatArray:
-    """How much of the light does not reach each point, 0..1, shape [...].
+    """Share of the light that does not reach each point, 0..1, shape [...].
 
     Args:
-        points: World [m], shape [..., 3].
+        points: World positions [m], shape [..., 3].
         facing: Cosine between the surface's normal and the light, 0..1, shape [...].
-        light: Where from.
-        light_depth: What its camera sees, distances [m], square, infinite where nothing is.
+        light: The light.
+        light_depth: Distances from its camera [m], square, infinite for the background.
     """
     camera = light.camera()
     matrix, lens = camera.world_from_camera, camera.lens
@@ -123,7 +123,7 @@ def in_the_shade(
     columns = np.where(inside, column, 1.0).astype(np.intp)
     rows = np.where(inside, row, 1.0).astype(np.intp)
     distance = -seen[..., 2] - bias
-    # Nine places around it: edges of shadows are soft.
+    # The mean of nine texels softens the edges of shadows.
     shade = np.zeros(points.shape[:-1])
     for down in (-1, 0, 1):
         for right in (-1, 0, 1):
@@ -138,8 +138,8 @@ def grid_colors(
     """Colours of an endless plane with lines every metre, shape [count of mask, 3].
 
     Args:
-        points: Of the picture, world [m], shape [height, width, 3].
-        world_from_plane: Its normal is y, shape [4, 4].
+        points: World position of each pixel [m], shape [height, width, 3].
+        world_from_plane: Frame of the plane, whose normal is y, shape [4, 4].
         mask: Pixels that show it, shape [height, width].
     """
     local = (points - world_from_plane[:3, 3]) @ world_from_plane[:3, :3]

@@ -1,4 +1,4 @@
-"""Collision shapes as triangles to look at, in the colours of what moves them."""
+"""Collision shapes as visible triangles, coloured by the kind of their body."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from gltf_bullet.transforms import FloatArray, IntArray, Vec3
 __all__ = ["COLOR_OF_KIND", "SHEET", "STATIC_COLOR", "DrawnBox", "box_of", "solid"]
 
 STATIC_COLOR: Color = (0.66, 0.68, 0.71, 1.0)
-"""Red, green, blue, alpha of what never moves."""
+"""Red, green, blue, alpha of static bodies."""
 COLOR_OF_KIND: dict[MotionKind, Color] = {
     MotionKind.DYNAMIC: (0.94, 0.53, 0.18, 1.0),
     MotionKind.KINEMATIC: (0.24, 0.51, 0.86, 1.0),
     MotionKind.STATIC: STATIC_COLOR,
 }
-"""Of collision shapes in pictures."""
+"""Colours of collision shapes in pictures, by kind of body."""
 
 SIDES = 48
-"""Of round shapes; the outline is off by 0.2 % of the radius."""
+"""Number of sides of round shapes; the outline is off by 0.2 % of the radius."""
 RINGS = 12
-"""Of half a sphere."""
+"""Number of rings of half a sphere."""
 SHEET = 50.0
-"""[m] from the middle of a plane to its edge, where a mesh stands for it."""
+"""[m] Half the edge of the mesh that stands for an infinite plane."""
 
 _Surface = tuple[FloatArray, FloatArray, IntArray]
 """Points, normals, triangles."""
@@ -87,7 +87,7 @@ def _surface(shape: ShapePlan) -> _Surface:
             hull = convex_hull(vertices.points, len(vertices.points))
             return flat_shaded(hull.points, hull.triangles)
         case BvhPlan(mesh=mesh):
-            # A surface without inside is seen from both sides.
+            # A surface without inside is visible from both sides.
             both = np.concatenate([mesh.triangles, mesh.triangles[:, ::-1]])
             return flat_shaded(mesh.points, both)
         case ConvexPartsPlan(source=source):
@@ -95,7 +95,7 @@ def _surface(shape: ShapePlan) -> _Surface:
 
 
 def _ball_profile(radius: float, half_height: float) -> tuple[FloatArray, FloatArray]:
-    """From the lower to the upper pole of a sphere that is pulled apart along y."""
+    """Profile of a sphere that is pulled apart along y, from the lower to the upper pole."""
     angles = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 2 * RINGS + 1)
     angles = np.insert(angles, RINGS, 0.0)
     normals = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -105,11 +105,11 @@ def _ball_profile(radius: float, half_height: float) -> tuple[FloatArray, FloatA
 
 
 def _turned(places: FloatArray, normals: FloatArray) -> _Surface:
-    """A profile turned around y.
+    """Surface of revolution of a profile around y.
 
     Args:
-        places: Radius and height [m] from below, shape [n, 2].
-        normals: Likewise, unit, shape [n, 2].
+        places: Radius and height [m], from the bottom, shape [n, 2].
+        normals: Unit normals of the profile, in the same order, shape [n, 2].
     """
     turn = np.linspace(0.0, 2.0 * np.pi, SIDES + 1)
 
@@ -129,28 +129,28 @@ def _turned(places: FloatArray, normals: FloatArray) -> _Surface:
     return points, around(normals), triangles[keep]
 
 
-# --- Meshes that are boxes: engines draw these without a file -------------------------------------
+# --- Meshes that are boxes, which engines draw without a file -------------------------------------
 
 _TRIANGLES = 12
 _FLAT = 1e-6
-"""By how much a normal may differ from that of its face."""
+"""Largest difference between a normal and that of its face."""
 _BITS = np.array([1, 2, 4])
-"""Corners are numbered by the axes along which they are at the far end."""
+"""Bits of a corner's number: each axis along which it is at the far end."""
 _NORMALS = np.array([sign * np.eye(3)[axis] for axis in range(3) for sign in (-1.0, 1.0)])
-"""Of the faces, by number."""
+"""Normals of the faces, by number."""
 
 
 class DrawnBox(NamedTuple):
-    """A box along the axes."""
+    """A box with edges along the axes."""
 
     centre: Vec3
-    """[m]"""
+    """Centre [m]."""
     size: Vec3
     """Full lengths of the edges [m]."""
 
 
 def _halves() -> dict[tuple[int, int, int], tuple[int, int]]:
-    """Faces, and the corners that are missing there, by the corners of triangles that look out."""
+    """Face and its missing corner, by the three corners of each outward-facing half of a face."""
     found = {}
     for face, normal in enumerate(_NORMALS):
         axis, is_far = face // 2, face % 2
@@ -169,7 +169,7 @@ _HALVES = _halves()
 
 
 def box_of(mesh: VisualMesh) -> DrawnBox | None:
-    """The box that a mesh is, seen from outside; ``None`` for any other and for textured ones."""
+    """The box with the surface of a mesh; ``None`` if it is none or is textured."""
     if mesh.texture is not None or len(mesh.triangles) != _TRIANGLES:
         return None
     low, high = mesh.bounds()
@@ -182,7 +182,7 @@ def box_of(mesh: VisualMesh) -> DrawnBox | None:
         if half is None:
             return None
         faces.setdefault(half[0], []).append(half[1])
-    # Two halves of a face share its diagonal: each lacks the corner opposite to the other's.
+    # The two halves of a face share its diagonal: each lacks the corner opposite to the other's.
     for face, missing in faces.items():
         if len(missing) != 2 or missing[0] ^ missing[1] != 7 & ~(1 << face // 2):
             return None

@@ -1,4 +1,4 @@
-"""Texels by texture coordinate, beyond the edges as the sampler says (glTF 2.0, "Samplers")."""
+"""Texels at texture coordinates, beyond the edges by the sampler's rules (glTF 2.0, "Samplers")."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 __all__ = ["FLAT_CELL", "cropped", "near_origin", "region_of", "sampled", "wrapped"]
 
 _MARGIN = 2
-"""[texels] around what coordinates touch: filtering mixes neighbours."""
+"""[texels] Border around the used coordinates, since filtering mixes neighbours."""
 _CELLS = 16
-"""Of a side, about, in multiples of four texels as rows of OpenGL begin: meshes that show nearly
-the same share it."""
+"""Approximate number of cells along a side, each a multiple of four texels as rows of OpenGL begin:
+meshes that show nearly the same part share it."""
 FLAT_CELL = 8
-"""[texels] Side of the cell of a part that has one colour."""
+"""[texels] Side of the cell of a part with one colour."""
 _SAME_PLACE = 1e-2
-"""[texels]"""
+"""[texels] Largest extent of coordinates that count as one place."""
 _WORTH_CUTTING = 0.9
-"""Share of a texture that is cut out at most; beyond it all bodies share the whole."""
+"""Largest share of a texture that is cut out; above it all bodies share the whole."""
 
 
 def wrapped(indices: npt.NDArray[np.integer[Any]], size: int, wrap: Wrap) -> IntArray:
-    """Texel numbers inside of 0..size-1 for any, of the same shape."""
+    """Texel numbers in 0..size-1 for any integers, of the same shape."""
     whole = np.asarray(indices, dtype=np.int64)
     if wrap is Wrap.CLAMP:
         return np.clip(whole, 0, size - 1)
@@ -54,8 +54,8 @@ def region_of(
     """The part of an endless texture that ``uvs`` [n, 2] touch, texel by texel.
 
     Returns:
-        Its pixels, at most ``largest`` on a side; the coordinates in it, 0..1; and how many times
-        coarser it had to become (1: not at all).
+        Its pixels, at most ``largest`` on a side; the coordinates in it, 0..1; and the factor by
+        which it had to become coarser, 1 if it did not.
     """
     size = np.array([pixels.shape[1], pixels.shape[0]])
     texels = _bounded(uvs) * size
@@ -79,16 +79,16 @@ def region_of(
 def cropped(
     texture: Texture, uvs: list[FloatArray], triangles: list[IntArray]
 ) -> tuple[Texture, list[FloatArray]]:
-    """The part of a texture that a mesh shows, if the rest is worth leaving out.
+    """The part of a texture that a mesh shows, if the rest is worth cutting off.
 
-    PyBullet copies it for every body that shows it: of a robot's eight motors, four fifths of the
-    time of a copy (measured). Texels stay what they are. Faces of which each shows one texel, as
+    PyBullet copies it for every body that shows it: for a robot's eight motors, four fifths of the
+    time of a copy (measured). Texels stay unchanged. Faces that show one texel each, such as the
     sides of a disc with a picture, get cells of their colours below the rest.
 
     Args:
-        texture: Of the mesh.
-        uvs: Of its pieces, within 0..1, shape [n, 2] each.
-        triangles: Of its pieces.
+        texture: Texture of the mesh.
+        uvs: Coordinates of its pieces, within 0..1, shape [n, 2] each.
+        triangles: Triangles of its pieces.
     """
     height, width = texture.pixels.shape[:2]
     sides = np.array([width, height])
@@ -125,7 +125,7 @@ def cropped(
 
 
 def _box(texels: FloatArray, sides: IntArray) -> tuple[IntArray, IntArray]:
-    """Lowest and highest corner, whole cells, of what coordinates touch."""
+    """Lowest and highest corner of the region that coordinates touch, in whole cells."""
     cell = np.maximum(sides // _CELLS // 4 * 4, 4)
     low = np.floor((texels.min(axis=0) - _MARGIN) / cell).astype(np.int64) * cell
     high = np.ceil((texels.max(axis=0) + _MARGIN) / cell).astype(np.int64) * cell
@@ -133,7 +133,7 @@ def _box(texels: FloatArray, sides: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _spots(texels: FloatArray, triangles: IntArray) -> BoolArray:
-    """Which vertices belong to triangles alone that have one place in the texture, shape [n]."""
+    """True for vertices of triangles that show one place in the texture only, shape [n]."""
     has_extent = np.ptp(texels[triangles], axis=1).max(axis=1, initial=0.0) > _SAME_PLACE
     spots = np.ones(len(texels), dtype=bool)
     spots[triangles[has_extent]] = False
@@ -143,10 +143,10 @@ def _spots(texels: FloatArray, triangles: IntArray) -> BoolArray:
 def near_origin(
     uvs: FloatArray, triangles: IntArray, wraps: tuple[Wrap, Wrap]
 ) -> tuple[FloatArray, IntArray, IntArray]:
-    """Shift each triangle by whole tiles, so that all of them lie side by side near the origin.
+    """Shift each triangle by whole tiles, so that all are side by side near the origin.
 
     Returns:
-        Coordinates of the new vertices, triangles of them, and which old vertex each of them is.
+        Coordinates of the new vertices, their triangles, and the old vertex of each new one.
     """
     # Where nothing repeats, a period of 0 shifts nothing.
     periods = np.array([{Wrap.REPEAT: 1.0, Wrap.MIRROR: 2.0}.get(wrap, 0.0) for wrap in wraps])
@@ -164,5 +164,5 @@ def near_origin(
 
 
 def _bounded(values: FloatArray) -> FloatArray:
-    """Coordinates far out of any use would overflow as integers."""
+    """Coordinates clipped to a range that does not overflow as integers."""
     return np.clip(values, -1e6, 1e6)

@@ -1,7 +1,7 @@
-"""How much is drawn at most: PyBullet keeps a copy of mesh and texture per body.
+"""Limits of drawn vertices and texels: PyBullet keeps a copy of mesh and texture per body.
 
 Measured: 170 bytes per vertex and 3 per texel for each body, 0.3 ms per 1000 vertices to create
-one, and meshes from memory end at 131072 vertices and 524288 indices.
+one, and meshes from memory are limited to 131072 vertices and 524288 indices.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ VISUAL_REDUCED = IssueKind(
 
 MESH_VERTICES = 131072
 MESH_TRIANGLES = 524288 // 3
-"""What one mesh from memory may hold; beyond it PyBullet fails or draws another shape."""
+"""Largest mesh from memory; with more, PyBullet fails or draws another shape."""
 SMALLEST_TEXTURE = 64
-"""[pixels] No texture is made coarser than this."""
+"""[pixels] Smallest side of a texture that was made coarser."""
 
 
 def within_budget(
     plans: VisualPlans, max_vertices: int, max_texels: int, diagnostics: Diagnostics
 ) -> VisualPlans:
-    """The plans with coarser meshes and textures where there is too much of them.
+    """The plans with coarser meshes and textures if their total is above the limits.
 
     Args:
-        plans: Of one scene.
-        max_vertices: Drawn vertices of all bodies together.
-        max_texels: Texels of all bodies together.
-        diagnostics: Receives what was made coarser, and by how much.
+        plans: Plans of one scene.
+        max_vertices: Limit of the drawn vertices of all bodies together.
+        max_texels: Limit of the texels of all bodies together.
+        diagnostics: Receives what was made coarser, and by which factor.
     """
     visuals = [*plans.bodies.values(), *plans.scenery]
     uses = Counter(visual.mesh for visual in visuals)
@@ -88,7 +88,7 @@ def _fitting(mesh: VisualMesh, share: float, node: int, diagnostics: Diagnostics
 
 
 def _clustered(mesh: VisualMesh, max_vertices: int) -> tuple[VisualMesh, float]:
-    """Vertices that share a cell of a grid become one; finds the finest grid that is enough."""
+    """Merge vertices that share a cell of a grid, the finest grid that is sufficient."""
     low, high = mesh.bounds()
     extent = float((high - low).max()) or 1.0
     fine, coarse = 1e-6 * extent, extent
@@ -120,8 +120,8 @@ def _clustered(mesh: VisualMesh, max_vertices: int) -> tuple[VisualMesh, float]:
 def _merge_cells(
     mesh: VisualMesh, low: FloatArray, cell: float
 ) -> tuple[IntArray, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The first vertex of each cell, the triangles of them, and whose they are."""
-    # Faces that look elsewhere, and other places of a texture, keep vertices of their own.
+    """The first vertex of each cell, their triangles, and the node of each triangle."""
+    # Faces of other directions and other texture coordinates keep their own vertices.
     columns = [*np.floor((mesh.points - low) / cell).T, *np.round(mesh.normals).T]
     if mesh.texture is not None:
         columns += [*np.floor(mesh.uvs * 16.0).T]
@@ -135,7 +135,7 @@ def _merge_cells(
 def _distinct_rows(
     columns: Sequence[FloatArray],
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The first row of each kind, and the kind of each row, of a table of whole numbers.
+    """First row of each kind, and the kind of each row, of a table of whole numbers.
 
     Packed into one number per row: ``numpy.unique`` of whole rows took 15 s for four meshes of
     245760 vertices.
@@ -161,7 +161,7 @@ def _with_textures(
     first_node: Mapping[VisualMesh, int],
     diagnostics: Diagnostics,
 ) -> dict[VisualMesh, VisualMesh]:
-    """Halve the largest textures until all of them fit."""
+    """Halve the largest textures until their total fits."""
     factors = {mesh: 1 for mesh in meshes if mesh.texture is not None}
 
     def texels(mesh: VisualMesh) -> int:

@@ -1,4 +1,4 @@
-"""What cameras see of each body, as pure data: textured triangles in the frame of the body."""
+"""Render meshes of each body, as pure data: textured triangles in the frame of the body."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ __all__ = [
 ]
 
 Color: TypeAlias = tuple[float, float, float, float]
-"""RGBA in 0..1 as a screen shows it (sRGB, not linear)."""
+"""RGBA in 0..1 in sRGB, as a screen shows it."""
 
 WHITE: Color = (1.0, 1.0, 1.0, 1.0)
 
 
 class Texture:
-    """Immutable RGB pixels as a screen shows them, first row on top; compared by content."""
+    """Immutable RGB pixels in sRGB, first row on top; compared by content."""
 
     __slots__ = ("digest", "pixels")
 
     def __init__(self, pixels: npt.NDArray[np.uint8], *, digest: bytes | None = None) -> None:
-        """Take over ``pixels``, shape [height, width, 3]; ``digest`` where it is known."""
+        """Take over ``pixels``, shape [height, width, 3]; ``digest`` if it is known."""
         self.pixels = np.ascontiguousarray(pixels)
         self.pixels.setflags(write=False)
         self.digest = digest or self._digest()
@@ -81,14 +81,14 @@ class VisualMesh:
         """Take over the arrays.
 
         Args:
-            points: In the frame of the body [m], shape [vertex_count, 3].
-            normals: Unit, shape [vertex_count, 3].
+            points: Positions in the frame of the body [m], shape [vertex_count, 3].
+            normals: Unit normals, shape [vertex_count, 3].
             triangles: Shape [triangle_count, 3].
-            color: Times the texture.
-            texture: Repeats beyond its edges.
-            uvs: Of the texture, v grows downwards, shape [vertex_count, 2].
-            part_of_triangle: Which of the nodes it belongs to, shape [triangle_count].
-            digest: Of all that, where it is known.
+            color: Colour, multiplied with the texture.
+            texture: Texture, which repeats beyond its edges.
+            uvs: Coordinates of the texture, v growing downwards, shape [vertex_count, 2].
+            part_of_triangle: Node of each triangle, shape [triangle_count].
+            digest: Digest of all that, if it is known.
         """
         self.points, self.normals, self.triangles = points, normals, triangles
         self.color, self.texture = color, texture
@@ -113,7 +113,7 @@ class VisualMesh:
 
     @property
     def is_transparent(self) -> bool:
-        """Whether what stands behind is seen through it."""
+        """True if objects behind it are visible through it."""
         return self.color[3] < 1.0
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
@@ -139,15 +139,15 @@ class VisualMesh:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NodeVisual:
-    """The meshes of some nodes as one."""
+    """The meshes of some nodes, merged."""
 
     mesh: VisualMesh
     nodes: tuple[int, ...]
     """glTF nodes, in the order of ``mesh.part_of_triangle``."""
     carrier: int | None = None
-    """Of scenery: the animated node that it follows."""
+    """Animated node that scenery follows; ``None`` for others."""
     world_from_mesh: Pose = IDENTITY_POSE
-    """Of scenery: where it stands at load."""
+    """Pose of scenery at load."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -155,9 +155,9 @@ class VisualPlans:
     """The render meshes of a scene."""
 
     bodies: Mapping[int, NodeVisual] = field(default_factory=dict)
-    """In the body frame, by motion node; bodies without a mesh are not listed."""
+    """Meshes in the body frame, by motion node; bodies without a mesh are not listed."""
     scenery: tuple[NodeVisual, ...] = ()
-    """What no body carries."""
+    """Meshes that belong to no body."""
 
     @cached_property
     def textured(self) -> tuple[int, ...]:
@@ -165,7 +165,7 @@ class VisualPlans:
         return tuple(k for k, v in self.bodies.items() if v.mesh.texture is not None)
 
     def moved(self, offset: Vec3) -> VisualPlans:
-        """The same elsewhere in the world [m]."""
+        """A copy with the scenery moved in the world [m]."""
         scenery = (
             replace(visual, world_from_mesh=visual.world_from_mesh.moved(offset))
             for visual in self.scenery
@@ -174,13 +174,13 @@ class VisualPlans:
 
 
 NO_VISUALS = VisualPlans()
-"""For files without render meshes."""
+"""The plans of a scene without render meshes."""
 
 
 def flat_shaded(
     points: FloatArray, triangles: npt.NDArray[np.int64]
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.int64]]:
-    """Every triangle with vertices and a normal of its own: points, normals, triangles."""
+    """Mesh with three vertices per triangle and flat normals: points, normals, triangles."""
     corners = points[triangles]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Room 1: the node tree and animation tracks as plain data, free of file format and engine."""
+"""The node tree and animation tracks as plain data, independent of file format and engine."""
 
 from gltf_bullet.scene.animation import (
     Animation,

@@ -28,26 +28,26 @@ __all__ = [
     "sample_track",
 ]
 
-# --- Between keyframes: finding the two around a time, and the curves that join them --------------
+# --- Positions between keyframes, and the curves that join them -----------------------------------
 #
 # glTF 2.0, "Appendix C: Animation Sampler Interpolation Modes". Plain functions on stacks, so that
 # any number of tracks costs a handful of numpy calls.
 
 FEW_TIMELINES = 32
-"""Up to here one searchsorted a timeline (about 1.5 us) beats the vectorised search."""
+"""Number of timelines up to which one searchsorted each (about 1.5 us) beats the stacked search."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyPosition:
-    """Where a time falls, per timeline: the keyframe before it and the way to the next one."""
+    """Position of a time in each timeline: the keyframe before it and the fraction to the next."""
 
     key: IntArray
     following: IntArray
     """The next keyframe; the same one at the end."""
     fraction: FloatArray
-    """0 at the keyframe before, 1 at the next."""
+    """Fraction of the way: 0 at the keyframe before, 1 at the next."""
     span: FloatArray
-    """Seconds between the two."""
+    """Time between the two keyframes [s]."""
 
 
 class Timelines:
@@ -69,18 +69,18 @@ class Timelines:
         self._times = np.concatenate([np.zeros(0), *lines])
 
     def locate(self, time: float) -> KeyPosition:
-        """Where ``time`` [s] falls in every timeline."""
+        """Position of ``time`` [s] in every timeline."""
         before = self._count_at_or_before(time)
         key = np.clip(before - 1, 0, self._lengths - 1)
         following = np.minimum(key + 1, self._lengths - 1)
         at, after = self._times[self._starts + key], self._times[self._starts + following]
         span = after - at
         fraction = np.clip((time - at) / np.where(span > 0.0, span, 1.0), 0.0, 1.0)
-        # At or after the last keyframe there is no way to go.
+        # At or after the last keyframe there is no next one.
         return KeyPosition(key, following, np.where(span > 0.0, fraction, 0.0), span)
 
     def _count_at_or_before(self, time: float) -> IntArray:
-        """Per timeline the number of keyframes at or before ``time``."""
+        """Number of keyframes at or before ``time``, per timeline."""
         if len(self._lines) <= FEW_TIMELINES:
             counts = [line.searchsorted(time, side="right") for line in self._lines]
             return np.array(counts, dtype=np.intp)
@@ -99,7 +99,7 @@ def arcs_between(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The shorter arcs from unit quaternions ``a`` to ``b``, shape [count, 4].
 
     Returns:
-        Unit quaternions orthogonal to ``a`` (0 where there is no way to go), shape [count, 4], and
+        Unit quaternions orthogonal to ``a`` (0 where both are equal), shape [count, 4], and
         angles in 0..pi/2 [rad], shape [count, 1], such that the point at a fraction u of the way
         (slerp) is ``a cos(u angle) + orthogonal sin(u angle)``.
     """
@@ -129,19 +129,21 @@ def hermite(
     )
 
 
+# --- Tracks and their stacked sampling ------------------------------------------------------------
+
 _CLOSED = 1e-5
-"""Of a track's largest number: exporters write about six digits."""
+"""Tolerance as share of a track's largest number: exporters write about six digits."""
 
 TargetPath: TypeAlias = Literal["translation", "rotation", "scale", "weights", "pointer"]
 
 
 class Interpolation(enum.Enum):
-    """How values between two keyframes come about."""
+    """Interpolation of values between two keyframes."""
 
     LINEAR = "LINEAR"
-    """Straight lines; rotations turn along the shorter arc at constant speed."""
+    """Linear; rotations turn along the shorter arc at constant speed."""
     STEP = "STEP"
-    """The value of the keyframe before."""
+    """Constant, the value of the keyframe before."""
     CUBICSPLINE = "CUBICSPLINE"
     """Hermite splines with authored tangents; rotations are normalized."""
 
@@ -169,12 +171,12 @@ class AnimationTrack:
 
     @property
     def width(self) -> int:
-        """Numbers per sampled value."""
+        """Count of numbers per sampled value."""
         return int(self.values.shape[-1])
 
     @property
     def closes(self) -> bool:
-        """Whether the last key is as the first one, so that a loop goes on smoothly."""
+        """True if the last key equals the first one, so that a loop continues smoothly."""
         keys = self.values[:, 1] if self._is_cubic else self.values
         tolerance = _CLOSED * np.abs(keys).max(initial=0.0)
         signs = (1, -1) if self.target_path == "rotation" else (1,)
@@ -196,9 +198,9 @@ class Animation:
 
 
 class AnimationSampler:
-    """Tracks stacked by path, interpolation and width, to be sampled at one time each call.
+    """Tracks stacked by path, interpolation and width, which are sampled at one time per call.
 
-    No target may occur twice; of two tracks with the same target the result is unspecified.
+    No target may occur twice; the result for two tracks with the same target is unspecified.
     """
 
     def __init__(self, tracks: Iterable[AnimationTrack]) -> None:
@@ -260,7 +262,7 @@ class AnimationSampler:
 
     @property
     def closes(self) -> bool:
-        """Whether all nodes and their morph weights end as they begin."""
+        """True if all nodes and their morph weights end as they begin."""
         return not self._open
 
     @cached_property
@@ -268,15 +270,15 @@ class AnimationSampler:
         return tuple(t for t in self._tracks if t.node is not None and not t.closes)
 
     def sample_translations(self, time: float) -> FloatArray:
-        """[m], shape [len(translation_nodes), 3]."""
+        """Local translations [m], shape [len(translation_nodes), 3]."""
         return self._stacked("translation", 3, time)
 
     def sample_rotations(self, time: float) -> FloatArray:
-        """Unit quaternions xyzw, shape [len(rotation_nodes), 4]."""
+        """Local rotations, unit quaternions xyzw, shape [len(rotation_nodes), 4]."""
         return self._stacked("rotation", 4, time)
 
     def sample_scales(self, time: float) -> FloatArray:
-        """Shape [len(scale_nodes), 3]."""
+        """Local scales, shape [len(scale_nodes), 3]."""
         return self._stacked("scale", 3, time)
 
     def sample_into(
@@ -334,7 +336,7 @@ def sample_track(track: AnimationTrack, time: float) -> FloatArray:
 
 
 _NO_NODES: IntArray = np.zeros(0, dtype=np.intp)
-"""Of a sampler without such tracks."""
+"""Nodes of a sampler without tracks of a path."""
 
 
 class _TrackGroup:
@@ -358,8 +360,8 @@ class _TrackGroup:
         self._values: FloatArray = np.concatenate([track.values for track in tracks])
         if self._is_rotation and self._interpolation is not Interpolation.CUBICSPLINE:
             self._values = quat_normalize(self._values)
-        # From each key to the next of its track, once for all samples; what is computed from the
-        # last key of one track to the first of another is never used, as the fraction is 0 there.
+        # From each key to the next of its track, once for all samples. The values from the last key
+        # of one track to the first of another are never used, as the fraction is 0 there.
         following = np.roll(self._values, -1, axis=0)
         self._steps: FloatArray = np.zeros((0, 0))
         self._angles: FloatArray = np.zeros((0, 1))

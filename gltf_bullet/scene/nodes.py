@@ -38,7 +38,7 @@ class NodeTree:
     """
 
     names: tuple[str, ...]
-    """Names as authored; empty where the file gives none."""
+    """Names as authored; empty if the file gives none."""
     parents: IntArray
     """Parent index per node, -1 for roots; shape [node_count]."""
     translations: FloatArray
@@ -168,7 +168,7 @@ class NodeTree:
         return tuple(result)
 
     def nodes_of_scene(self, scene_index: int | None) -> BoolArray:
-        """Which nodes belong to a scene, shape [node_count].
+        """True for nodes of a scene, shape [node_count].
 
         ``None`` takes the file's default scene, else scene 0; a file without scenes is taken whole.
         """
@@ -193,41 +193,41 @@ class NodeTree:
         return owner
 
 
-# --- The lenses of cameras. A camera looks along -Z of its frame, +Y is up in the picture ---------
+# --- Lenses of cameras: a camera looks along -Z of its frame, +Y is up in the picture -------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerspectiveLens:
-    """Sees near things larger."""
+    """A perspective projection."""
 
     vertical_field_of_view: float
-    """[rad]"""
+    """Angle from the lower to the upper edge [rad]."""
     aspect_ratio: float | None = None
     """Width over height; ``None``: that of the picture."""
     near: float = 0.01
-    """[m]"""
+    """Distance of the near plane [m]."""
     far: float | None = None
-    """[m]; ``None``: no end."""
+    """Distance of the far plane [m]; ``None``: infinite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrthographicLens:
-    """Sees all things at their size."""
+    """An orthographic projection."""
 
     half_width: float
-    """[m]"""
+    """Half the width of the view [m]."""
     half_height: float
-    """[m]"""
+    """Half the height of the view [m]."""
     near: float = 0.0
-    """[m]"""
+    """Distance of the near plane [m]."""
     far: float
-    """[m]"""
+    """Distance of the far plane [m]."""
 
 
 Lens: TypeAlias = "PerspectiveLens | OrthographicLens"
 
 
-# --- Where every node stands at one moment, as stacked arrays -------------------------------------
+# --- Global transforms of all nodes at one time, as stacked arrays --------------------------------
 
 
 class NodeFrames:
@@ -249,18 +249,18 @@ class NodeFrames:
         """Take over the arrays.
 
         Args:
-            world_from_node: See there; where they were moved, those of ``unmoved``.
-            rotations_xyzw: See there.
-            unmoved: What :meth:`moved` began with.
-            offset: [m] from there to here.
-            placed: See there.
+            world_from_node: See :attr:`world_from_node`; for moved frames, that of ``unmoved``.
+            rotations_xyzw: See :attr:`rotations_xyzw`.
+            unmoved: Frames that :meth:`moved` was called on; ``None`` for others.
+            offset: Displacement from those frames [m].
+            placed: See :attr:`placed`.
         """
         self._world_from_node, self._is_due = world_from_node, unmoved is not None
         self.rotations_xyzw = rotations_xyzw
         """Global rotations, products of the local ones, shape [node_count, 4]."""
         self.unmoved, self.offset = unmoved, offset
         self.placed = placed
-        """Nodes that somebody has put elsewhere since load: they do not rest for good."""
+        """Nodes that a user has placed elsewhere since load: they do not rest for good."""
         self._linear_maps: FloatArray | None = None
 
     @staticmethod
@@ -278,10 +278,10 @@ class NodeFrames:
         )
 
     def moved(self, offset: Vec3) -> NodeFrames:
-        """The same nodes elsewhere in the world; they know where they came from.
+        """A copy of the frames, moved in the world; it refers to the unmoved frames.
 
-        What is planned for one place is moved to the others: planned anew it would differ in the
-        last bits, by which copies of one asset could be told apart.
+        Plans for one place are moved to others: planned anew, they would differ in the last bits,
+        and so would copies of one asset.
         """
         if offset == (0.0, 0.0, 0.0):
             return self
@@ -289,15 +289,15 @@ class NodeFrames:
 
     @property
     def world_from_node(self) -> FloatArray:
-        """Scale included, shape [node_count, 4, 4]."""
-        if self._is_due and self.unmoved is not None:  # many copies are never looked at
+        """Global transforms, scale included, shape [node_count, 4, 4]."""
+        if self._is_due and self.unmoved is not None:  # many copies never need it
             moved = self.unmoved.world_from_node.copy()
             moved[:, :3, 3] += self.offset
             self._world_from_node, self._is_due = moved, False
         return self._world_from_node
 
     def equals(self, other: NodeFrames) -> bool:
-        """Whether all numbers are the same, to the last bit, and came about in the same way."""
+        """Return True if all numbers are equal to the last bit, and both were moved alike."""
         return other is self or (
             self.offset == other.offset
             and self.placed == other.placed

@@ -1,7 +1,7 @@
-"""Room 7b: looking at physics. Debug drawing for any PyBullet window, and the program ``view``."""
+"""Viewers of physics: debug drawing for any PyBullet window, and the program ``view``."""
 
 import lazy_loader
 
-# The public names are listed in __init__.pyi. What draws needs PyBullet, and is imported at first
-# use.
+# ``__init__.pyi`` lists the public names. Modules that draw need PyBullet, and are imported at
+# first use.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""What the user of ``gltf-bullet view`` can do: keys, buttons and sliders, without a window."""
+"""Commands of the user of ``gltf-bullet view``: keys, buttons and sliders, without a window."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ class Control:
 
     label: str
     command: str
-    """What a button does; of sliders ``"speed"`` or ``"drive N"``."""
+    """The command of a button; for sliders ``"speed"`` or ``"drive N"``."""
     low: float = 0.0
     high: float = 0.0
     start: float = 0.0
 
     @property
     def is_button(self) -> bool:
-        """Sliders have a range."""
+        """True for a button: sliders have a range."""
         return self.low == self.high
 
 
 class Commands:
-    """Turns key presses, buttons and sliders into what the session and the view do."""
+    """Carries out key presses, buttons and sliders by the session and the view."""
 
     FASTEST: Final = 4.0
-    """End of the speed slider."""
+    """Largest value of the speed slider."""
     ISSUES_SHOWN: Final = 8
     LABEL_CHARACTERS: Final = 34
-    """More do not fit on a button; what is too long loses both its ends."""
+    """Longest label of a button; a longer one loses both its ends."""
 
     def __init__(self, session: Playback, view: dict[str, Callable[[], object]]) -> None:
-        """Bring both together.
+        """Connect the session with the view.
 
         Args:
             session: The file.
-            view: What the window itself does, by command: ``"frame"``, ``"x-ray"``, ``"help"`` and
-                the layers.
+            view: Actions of the window by command: ``"frame"``, ``"x-ray"``, ``"help"`` and the
+                layers.
         """
         self._session = session
         self._actions: dict[str, Callable[[], object]] = {
@@ -56,7 +56,7 @@ class Commands:
         }
 
     def controls(self) -> tuple[Control, ...]:
-        """The panel for the scene as it is: buttons, speed, animations, drives, layers, issues."""
+        """The panel for the current scene: buttons, speed, animations, drives, layers, issues."""
         session = self._session
         buttons = [
             Control(label="play / pause (space)", command="play"),
@@ -92,13 +92,13 @@ class Commands:
         return (*buttons, *drives, *animations, *layers, *issues)
 
     def press_keys(self, keys: Sequence[str]) -> None:
-        """Do what these keys stand for; unknown ones do nothing."""
+        """Carry out the commands of these keys; unknown keys have none."""
         for key in keys:
             if key in KEYS:
                 self.do(KEYS[key][0])
 
     def do(self, command: str) -> None:
-        """Do what a key or a button stands for."""
+        """Carry out the command of a key or a button."""
         kind, _, number = command.partition(" ")
         if kind == "animation":
             self._session.choose_animation(int(number))
@@ -108,7 +108,7 @@ class Commands:
             self._actions[command]()
 
     def slide(self, command: str, value: float) -> None:
-        """A slider was moved."""
+        """Carry out the command of a slider that was moved."""
         kind, _, number = command.partition(" ")
         if kind == "speed":
             self._session.speed = value

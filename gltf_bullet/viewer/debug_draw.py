@@ -1,19 +1,19 @@
 """Debug drawing in a PyBullet window: layers of lines and texts that follow a scene.
 
-What was measured (PyBullet 3.2.7, software OpenGL, 1000 x 700) decides how this works:
+The design follows measurements (PyBullet 3.2.7, software OpenGL, 1000 x 700):
 
 - One ``addUserDebugLine`` waits for the frame that is being drawn, 7 to 50 ms, new or replaced,
   parented or not. While rendering is paused (``COV_ENABLE_RENDERING``) it takes 0.01 ms, and
-  pausing and going on costs two frames, 30 to 60 ms, whether 1 or 2000 lines are replaced between.
-  So everything that changed goes into one pause, and items that are parented to a body, and follow
-  it for nothing, would save nothing.
-- Between two pauses the window needs time for a frame, or it stands still: the next picture waits
-  for twice the time that the last one took.
+  pausing and resuming costs two frames, 30 to 60 ms, whether 1 or 2000 lines are replaced between.
+  So all changes go into one pause, and parented items, which follow a body without a call, would
+  save nothing.
+- Between two pauses the window needs time for a frame, or it freezes: the next picture waits for
+  twice the time that the last one took.
 - ``addUserDebugPoints`` takes 3000 points in one call, but writes their colours over the index
   buffer of the window's own panel: all labels of sliders and buttons are gone until it closes. It
   is not used.
-- Where all cores are busy, 1 of 500 to 3000 calls returns -1 though its item was drawn, under the
-  window's next id. It is sent again, and what has no owner is taken away.
+- While all cores are busy, 1 of 500 to 3000 calls returns -1 though its item was drawn, under the
+  window's next id. It is sent again, and the item without an owner is removed.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ from gltf_bullet.transforms import IntArray
 __all__ = ["DebugDraw", "DebugItems", "has_window"]
 
 LINE_WIDTH = 2.0
-"""[pixels]"""
+"""Width of lines [pixels]."""
 TEXT_SIZE = 1.2
-"""As ``addUserDebugText`` takes it; 1 is its default."""
+"""Size in the unit of ``addUserDebugText``, whose default is 1."""
 STILL = 1e-3
-"""Lines that moved by less than this part of the scene's mark size stay as they are."""
+"""Share of the scene's mark size by which a line must move to be sent again."""
 TEXT_STILL = 1e-6
-"""[m] Likewise of texts, which may stand close before the camera."""
+"""Distance [m] by which a text must move to be sent again; it may be close to the camera."""
 BUDGET = 0.3
-"""[s] Longest time for the lines of one picture; the rest follows in the next ones. Needed where
-other programs keep all cores busy: a call may take 30 ms then."""
+"""[s] Longest time for the lines of one picture; the rest follows in the next ones. It matters
+while other programs keep all cores busy: a call may take 30 ms then."""
 TRIES = 5
-"""How often an item is sent whose id PyBullet loses."""
+"""Most attempts to send an item whose id PyBullet loses."""
 REST = 2.0
-"""Time for frames after a picture, in times that it took."""
+"""Time for frames after a picture, as multiple of the time that it took."""
 
 
 class DebugItems:
-    """Lines and texts in one window, of which only those that changed are sent."""
+    """Lines and texts in one window; only those that changed are sent."""
 
     def __init__(self, client_id: int, *, pause_rendering: bool) -> None:
         self._client_id = client_id
@@ -68,22 +68,22 @@ class DebugItems:
         self._rests_until = -np.inf
         self._cursor = 0
         self._newest = -1
-        """Id of the newest item of this picture; -1: none yet."""
+        """Id of the newest item of this picture; -1 if there is none yet."""
 
     @property
     def line_count(self) -> int:
-        """How many lines stand in the window."""
+        """Number of lines in the window."""
         return len(self._lines)
 
     @property
     def is_resting(self) -> bool:
-        """Whether the window needs time for frames before the next picture."""
+        """True if the window needs time for frames before the next picture."""
         return time.monotonic() < self._rests_until
 
     def show(self, strokes: Strokes, labels: Labels, tolerance: float) -> int:
-        """Draw these and nothing else; returns how many items were sent to the window.
+        """Draw these and nothing else; returns the number of items sent to the window.
 
-        Where that takes too long, further calls go on with it.
+        If that takes too long, further calls continue it.
 
         Raises:
             pybullet.error: The window was closed.
@@ -98,7 +98,7 @@ class DebugItems:
         if not (len(rows) or shared < len(strokes) or texts or surplus):
             return 0
         begin = time.monotonic()
-        self._newest = -1  # others may have drawn since the last picture
+        self._newest = -1  # other programs may have drawn since the last picture
         with self._paused():
             self._send_texts(labels, texts)
             sent = self._send_lines(strokes, rows, begin + BUDGET)
@@ -118,8 +118,8 @@ class DebugItems:
         ]
 
     def _send_lines(self, strokes: Strokes, changed: IntArray, deadline: float) -> int:
-        """Replace changed lines, then add missing ones; what is late waits for the next picture."""
-        # Each picture goes on where the last one had to stop.
+        """Replace changed lines, then add missing ones; the rest waits for the next picture."""
+        # Each picture continues where the last one had to stop.
         place = int(np.searchsorted(changed, self._cursor))
         replaced = self._send_rows(strokes, np.roll(changed, -place), deadline)
         if len(replaced) < len(changed):
@@ -128,7 +128,7 @@ class DebugItems:
         added = self._send_rows(strokes, missing, deadline)
         while len(self._lines) > len(strokes):
             self._remove(self._lines.pop())
-        # What was not sent stays as it was drawn, or slow movement would never be seen.
+        # Lines that were not sent keep their drawn position, or slow movement would never be seen.
         sent, count = [*replaced, *added], len(self._lines)
         segments, colors = strokes.segments[:count].copy(), strokes.colors[:count].copy()
         kept = np.setdiff1d(np.arange(min(count, len(self._drawn))), sent)
@@ -137,7 +137,7 @@ class DebugItems:
         return len(sent)
 
     def _send_rows(self, strokes: Strokes, rows: IntArray, deadline: float) -> list[int]:
-        """Send these lines until it is too late, but at least one; returns those that were sent."""
+        """Send these lines until the deadline, but at least one; returns those that were sent."""
         sent: list[int] = []
         for row in rows.tolist():
             self._draw(
@@ -173,14 +173,14 @@ class DebugItems:
         self._labels = Labels(drawn, labels.texts, labels.colors)
 
     def _draw(self, items: list[int], row: int, add: Callable[..., int], *values: object) -> None:
-        """Replace the item of a row, or append one; one of which PyBullet lost the id goes away."""
+        """Replace the item of a row, or append one; items whose id PyBullet lost are removed."""
         known = items[row] if row < len(items) else -1
         item, tries = -1, 0
         while item < 0 and tries < TRIES:
             item = add(*values, replaceItemUniqueId=known, physicsClientId=self._client_id)
             tries += 1
         if known < 0:
-            # Ids count up, and nobody else draws within a picture; before it anybody may have.
+            # Ids count up, and only this code draws within a picture; others may have drawn before.
             if tries > 1 and self._newest >= 0:
                 for lost in range(self._newest + 1, item):
                     self._remove(lost)
@@ -206,13 +206,13 @@ class DebugItems:
         )
 
     def clear(self) -> None:
-        """Remove everything that was drawn; nothing happens where the window is closed."""
+        """Remove all drawn items; does nothing if the window is closed."""
         with contextlib.suppress(pybullet.error):
             self.show(Strokes.join([]), Labels.none(), 0.0)
 
 
 class DebugDraw:
-    """Draws what a scene's physics looks like into the window of its PyBullet client.
+    """Draws the physics of a scene into the window of its PyBullet client.
 
     ::
 
@@ -221,8 +221,8 @@ class DebugDraw:
                 scene.step()
                 draw.update()
 
-    Other bodies in the world are left alone, and so are other debug items. Everything that was
-    drawn goes away with :meth:`close` and with the scene.
+    Other bodies in the world and other debug items are left alone. Everything that was drawn is
+    removed by :meth:`close` and with the scene.
     """
 
     def __init__(
@@ -238,14 +238,14 @@ class DebugDraw:
         """Prepare the layers; the first :meth:`update` draws.
 
         Args:
-            scene: What to draw. Where its client has no window (DIRECT), :meth:`update` draws
+            scene: The scene to draw. If its client has no window (DIRECT), :meth:`update` draws
                 nothing and :meth:`strokes` works all the same.
             show: Layers of :data:`~gltf_bullet.viewer.LAYERS` to begin with.
-            rate: Pictures per second of wall time at most; each costs about two frames.
-            max_lines: Lines at most; a ``RuntimeWarning`` says once what is left out.
-            max_texts: Texts at most, likewise.
-            pause_rendering: Pause the window while lines change. A script that has switched
-                ``COV_ENABLE_RENDERING`` off itself says ``False``: PyBullet cannot tell us.
+            rate: Most pictures per second of wall time; each costs about two frames.
+            max_lines: Most lines; a ``RuntimeWarning`` names once the layers that are cut.
+            max_texts: Most texts, likewise.
+            pause_rendering: Pause the window while lines change. ``False`` is for a script that has
+                switched ``COV_ENABLE_RENDERING`` off itself, which cannot be read from PyBullet.
 
         Raises:
             ValueError: An unknown layer, or a rate that is not above 0.
@@ -257,7 +257,7 @@ class DebugDraw:
         self.max_lines = max_lines
         self.max_texts = max_texts
         self.notices: tuple[str, ...] = ()
-        """What the last picture had to leave out; empty: nothing."""
+        """Layers that the last picture had to shorten, in words; empty if it had none."""
         self._period = 1.0 / rate
         self._last = -np.inf
         self._warned = False
@@ -283,7 +283,7 @@ class DebugDraw:
         self._switch(layers, on=True)
 
     def toggle(self, layer: str) -> bool:
-        """Switch a layer; returns whether it is on now.
+        """Switch a layer on or off; returns True if it is on now.
 
         Raises:
             ValueError: There is no such layer.
@@ -301,7 +301,7 @@ class DebugDraw:
     # --- drawing ------------------------------------------------------------------------------
 
     def strokes(self, layer: str) -> Strokes:
-        """The line segments of one layer now, for renderers of your own.
+        """The current line segments of one layer, for renderers of your own.
 
         Raises:
             KeyError: There is no such layer.
@@ -309,18 +309,18 @@ class DebugDraw:
         return self.layers.strokes(layer)
 
     def labels(self, layer: str) -> Labels:
-        """The texts of one layer now."""
+        """The current texts of one layer."""
         return self.layers.labels(layer)
 
     def update(self, *, force: bool = False) -> int:
-        """Draw the scene as it stands, unless the last picture is too young.
+        """Draw the current state of the scene, unless the last picture is too recent.
 
         Args:
             force: Draw in any case.
 
         Returns:
-            How many items were sent to the window: 0 where nothing changed, where the picture is
-            too young, and where there is no window, or no longer one.
+            Number of items that were sent to the window: 0 if nothing changed, if the picture is
+            too recent, or if there is no window any more.
 
         Raises:
             SceneRemovedError: The scene was removed.
@@ -342,7 +342,7 @@ class DebugDraw:
         return sent
 
     def picture(self) -> tuple[Strokes, Labels]:
-        """All shown layers now, cut to ``max_lines`` and ``max_texts``; wireframes first.
+        """The current lines of the shown layers, up to ``max_lines`` and ``max_texts``; and texts.
 
         Raises:
             SceneRemovedError: The scene was removed.
@@ -362,13 +362,13 @@ class DebugDraw:
             notices.append(f"names: {self.max_texts} of {len(labels)} texts (max_texts)")
             few = slice(self.max_texts)
             labels = Labels(labels.positions[few], labels.texts[few], labels.colors[few])
-        self._tell(tuple(notices))
-        # Layers that keep their number of lines stand first: the others move nobody's row.
+        self._warn(tuple(notices))
+        # Layers with a constant number of lines come first, so that the others move no rows.
         steady = [p for layer, p in zip(shown, parts, strict=True) if layer not in _RESTLESS]
         restless = [p for layer, p in zip(shown, parts, strict=True) if layer in _RESTLESS]
         return Strokes.join([*steady, *restless]), labels
 
-    def _tell(self, notices: tuple[str, ...]) -> None:
+    def _warn(self, notices: tuple[str, ...]) -> None:
         self.notices = notices
         if notices and not self._warned:
             self._warned = True
@@ -377,7 +377,7 @@ class DebugDraw:
             )
 
     def close(self) -> None:
-        """Remove everything that was drawn; twice is harmless."""
+        """Remove everything that was drawn; a second call does nothing."""
         if self._closed:
             return
         self._closed = True
@@ -396,5 +396,5 @@ _RESTLESS = frozenset({"contacts", "velocities"})
 
 
 def has_window(client_id: int) -> bool:
-    """Whether a client is connected to a world with a window."""
+    """Return True if a client is connected to a world with a window."""
     return bool(pybullet.isConnected(client_id)) and not is_headless(client_id)

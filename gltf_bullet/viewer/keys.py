@@ -1,4 +1,4 @@
-"""Names of layers and keys: what ``--help`` and the window say. Imports nothing heavy."""
+"""Names of layers and keys, for ``--help`` and the window. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LAYERS: Final = (
     "contacts",
     "names",
 )
-"""Everything that can be switched on and off."""
+"""Names of all layers that can be switched on and off."""
 
 KEYS: Final[dict[str, tuple[str, str]]] = {
     " ": ("play", "play or pause"),
@@ -33,7 +33,7 @@ KEYS: Final[dict[str, tuple[str, str]]] = {
     "k": ("contacts", "contacts with normals and forces"),
     "n": ("names", "names of nodes"),
 }
-"""Key, command and meaning. Bullet's own keys are switched off in our window, but for Escape."""
+"""Command and meaning by key. Bullet's own keys are switched off in our window, except Escape."""
 
 MOUSE_LINES: Final = (
     ("Esc", "close the window"),

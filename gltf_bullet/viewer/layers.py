@@ -1,7 +1,8 @@
-"""What there is to draw of a scene, layer by layer, as arrays; nothing here draws.
+"""Lines and texts of a scene, layer by layer, as arrays; nothing here draws.
 
-Colliders, triggers and axes of inertia are rigid: their segments are made once and moved with their
-nodes' frames in one multiplication. The rest is made anew each time.
+Colliders, triggers and axes of inertia are rigid: their segments are made once and moved with
+their nodes' frames in one multiplication. The rest is made anew each time. The file is long since
+it holds the geometry of all layers, which share colours, sizes and frames.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ __all__ = [
 
 # --- Joint frames, limits and drive targets as line segments in attachment frame a. Pure ----------
 #
-# Arcs start at the axis that follows the watched one (x, y, z, x): the pointer of
-# :func:`pointer_segments` lies on the same circle, so that its place on the arc is the coordinate.
+# Arcs start at the axis that follows the limited one (x, y, z, x): the pointer of
+# :func:`pointer_segments` is on the same circle, so that its position on the arc is the coordinate.
 
 ARC_STEP = math.radians(15.0)
-"""[rad] Between two points of a drawn arc."""
+"""Angle between two points of a drawn arc [rad]."""
 TICK = 0.12
-"""Length of the marks at the ends of a range, in sizes of the joint."""
+"""Length of the marks at the ends of a range, as share of the joint's mark size."""
 
 
 def frame_segments(size: float) -> FloatArray:
@@ -65,15 +66,15 @@ def _plane_of(axis: int) -> tuple[FloatArray, FloatArray]:
 
 @lru_cache(maxsize=1024)
 def limit_segments(limit: JointLimit, size: float, reach: float) -> FloatArray:
-    """What a limit allows: ranges as lines or arcs, radial limits as circles and cones.
+    """Lines for the range of a limit: lines or arcs, for radial limits circles and cones.
 
     Args:
-        limit: The limit; a locked one draws nothing.
+        limit: The limit; a locked one has no lines.
         size: Radius of arcs, length of cones [m].
-        reach: Where unbounded ranges end [m].
+        reach: Distance at which unbounded ranges end [m].
 
     Returns:
-        In the joint node's frame [m], shape [k, 2, 3].
+        Lines in the joint node's frame [m], shape [k, 2, 3].
     """
     low, high = limit.minimum, limit.maximum
     if low == high == 0.0 or (math.isinf(low) and math.isinf(high)):
@@ -129,13 +130,13 @@ def _cone(pole: int, angle: float, size: float) -> FloatArray:
 
 
 def drive_segments(drive: JointDrive, target: float, speed: float, size: float) -> FloatArray:
-    """Where a drive wants its axis: a mark at the target, or an arrow where it only has a speed.
+    """Lines for the target of a drive: a mark at its position, or an arrow for a speed alone.
 
     Args:
         drive: Kind, axis and gains.
-        target: Position target now [m] or [rad].
-        speed: Velocity target now [m/s] or [rad/s].
-        size: Of the joint's marks [m].
+        target: Current position target [m] or [rad].
+        speed: Current velocity target [m/s] or [rad/s].
+        size: Size of the joint's marks [m].
     """
     unit = np.eye(3)[drive.axis]
     u, v = _plane_of(drive.axis)
@@ -156,9 +157,9 @@ def drive_segments(drive: JointDrive, target: float, speed: float, size: float) 
 
 
 def pointer_segments(limits: tuple[JointLimit, ...], size: float) -> FloatArray:
-    """Pointers in attachment frame b that show where it stands on the arcs and cones of a.
+    """Pointers in attachment frame b that show its position on the arcs and cones of a.
 
-    One per single rotation axis that some limit watches, and one along the pole of each cone.
+    There is one per rotation axis with a limit of its own, and one along the pole of each cone.
     """
     unit = np.eye(3)
     ends = []
@@ -173,6 +174,8 @@ def pointer_segments(limits: tuple[JointLimit, ...], size: float) -> FloatArray:
     tips = size * np.array(ends).reshape(-1, 3)
     return np.stack([np.zeros_like(tips), tips], axis=1)
 
+
+# --- The layers of a scene ------------------------------------------------------------------------
 
 COLORS: Final[Mapping[str, Vec3]] = {
     "static": (0.25, 0.35, 0.75),
@@ -192,22 +195,22 @@ COLORS: Final[Mapping[str, Vec3]] = {
     "contact force": (0.9, 0.1, 0.05),
     "name": (0.1, 0.1, 0.1),
 }
-"""What the colours of the strokes mean."""
+"""Colours of strokes, by meaning."""
 
 _AXES: Final = ((0.85, 0.1, 0.1), (0.1, 0.6, 0.1), (0.15, 0.2, 0.9))
-"""x, y, z."""
+"""Colours of the axes x, y, z."""
 
 VELOCITY_TIME: Final = 0.2
 """[s] An arrow of velocity ends where the body would be after this time."""
 SMALLEST: Final = 0.01
-"""Arrows shorter than this part of the scene's mark size are left out."""
+"""Share of the scene's mark size below which arrows are left out."""
 
 
 class SceneLayers:
-    """The layers of one scene; sizes adapt to it."""
+    """The layers of one scene; their sizes depend on its colliders."""
 
     def __init__(self, scene: Scene) -> None:
-        """Prepare what is rigid; made anew when the scene rebuilds its bodies."""
+        """Prepare the rigid layers; they are made anew when the scene rebuilds its bodies."""
         self._scene = scene
         self._prepare()
 
@@ -218,7 +221,7 @@ class SceneLayers:
         frames = scene.core.nodes.frames_now()
         colliders = self._placed_colliders()
         self.size = _mark_size([shape for _, shape, _ in colliders], frames)
-        """[m] Of marks: a usual half extent of the scene's colliders."""
+        """Size of marks [m]: the usual half extent of the scene's colliders."""
         self._collider_nodes = np.array([node for node, _, _ in colliders], dtype=np.intp)
         self._collider_kinds = [kind for _, _, kind in colliders]
         self._colliders = _RigidLines([(owner, shape) for owner, shape, _ in colliders])
@@ -229,7 +232,7 @@ class SceneLayers:
         self._weight = _usual_weight(scene)
 
     def _placed_colliders(self) -> list[tuple[int, PlacedShape, str]]:
-        """Colliders with the node whose rigid frame carries them, and their colour key."""
+        """Colliders with the node whose rigid frame they follow, and the key of their colour."""
         plan = self._scene.core.world.plan.bodies
         found: list[tuple[int, PlacedShape, str]] = []
         filters: list[tuple[int, CollisionFilter | None, bool]] = []
@@ -250,7 +253,7 @@ class SceneLayers:
     # --- layers -------------------------------------------------------------------------------
 
     def strokes(self, layer: str) -> Strokes:
-        """The line segments of a layer now.
+        """The current line segments of a layer.
 
         Raises:
             KeyError: There is no such layer.
@@ -271,7 +274,7 @@ class SceneLayers:
         return layers[layer]()
 
     def labels(self, layer: str) -> Labels:
-        """The texts of a layer now: names of nodes, and who is inside a trigger."""
+        """The current texts of a layer: names of nodes, and numbers of bodies inside triggers."""
         if layer == "names":
             return self._name_labels()
         if layer == "triggers":
@@ -298,14 +301,14 @@ class SceneLayers:
         return self._triggers.strokes(_matrices(self._scene.core.nodes.frames_now()), colors)
 
     def _occupied(self) -> dict[int, int]:
-        """Trigger nodes with somebody inside, and how many colliders that is."""
+        """Triggers that sense something, by node, and the number of colliders inside."""
         inside = {node: len(view.overlapping) for node, view in self._scene.triggers.items()}
         return {node: count for node, count in inside.items() if count}
 
     def _joint_strokes(self) -> Strokes:
         now = self._scene.core.nodes.frames_now()
         frames = _matrices(now)
-        # Where negative scales mirror a joint, so do they what it allows, seen in both frames.
+        # Negative scales mirror the ranges of a joint too, in both frames.
         signs = np.where(np.diagonal(now.linear_maps(), axis1=1, axis2=2) < 0.0, -1.0, 1.0)
         mirrors = np.concatenate([signs, np.ones((len(signs), 1))], axis=1)
         controls = self._scene.joint_controls
@@ -313,7 +316,7 @@ class SceneLayers:
         parts = []
         for node, joint in self._scene.joints.items():
             connected = joint.model.connected_node
-            # Without a connected node attachment frame b is the world, where the joint was built.
+            # Without a connected node attachment frame b is fixed in the world, as at load.
             world_from_b = self._fixed_ends[node] if connected is None else frames[connected]
             ends = frames[node] * mirrors[node], world_from_b * mirrors[node]
             parts += _attachment(*ends, joint.limits, self.size)
@@ -343,7 +346,7 @@ class SceneLayers:
         angular = np.array([w for _, w in found]).reshape(-1, 3)
         centers = world_from_inertial[:, :3, 3]
         parts = []
-        # A turn per second is as long as the mark size.
+        # A rotation of one turn per second is as long as the mark size.
         for vectors, name in (
             (VELOCITY_TIME * linear, "velocity"),
             (self.size / (2.0 * np.pi) * angular, "spin"),
@@ -409,12 +412,12 @@ class _RigidLines:
         colors: FloatArray | None = None,
         present: BoolArray | None = None,
     ) -> Strokes:
-        """All of them now.
+        """The current lines of all shapes.
 
         Args:
             world_from_node: Rigid frames of all nodes, shape [node_count, 4, 4].
-            colors: Per shape, shape [shape_count, 3].
-            present: Which shapes to draw, shape [shape_count]; ``None``: all.
+            colors: Colours by shape, shape [shape_count, 3].
+            present: True for the shapes to draw, shape [shape_count]; ``None``: all.
         """
         segments, rows, nodes = self._segments, self._rows, self._nodes
         keep = np.ones(len(rows), dtype=bool) if present is None else present[rows]
@@ -430,7 +433,7 @@ def _attachment(
     limits: tuple[JointLimit, ...],
     size: float,
 ) -> list[Strokes]:
-    """Both frames of a joint, what its limits allow, and where it stands in them."""
+    """Both frames of a joint, the ranges of its limits, and pointers to its position in them."""
     parts = [
         Strokes(placed(frame_segments(0.5 * size), world_from_a), np.array(_AXES)),
         Strokes(placed(frame_segments(0.25 * size), world_from_b), np.array(_AXES)),
@@ -439,7 +442,7 @@ def _attachment(
         lines = limit_segments(limit, size, 20.0 * size)
         name = "limit" if np.isinf(limit.stiffness) else "soft limit"
         parts.append(Strokes.of(placed(lines, world_from_a), COLORS[name]))
-    # The pointer starts at a's origin, so that it meets the arc also where b has moved off.
+    # The pointer starts at a's origin, so that it meets the arc also if b has moved off.
     world_from_pointer = world_from_b.copy()
     world_from_pointer[:3, 3] = world_from_a[:3, 3]
     pointers = placed(pointer_segments(limits, 1.1 * size), world_from_pointer)
@@ -459,11 +462,11 @@ def equivalent_half_extents(plan: BodyPlan) -> FloatArray:
 
 
 def _meets_nothing(filters: list[tuple[int, CollisionFilter | None, bool]]) -> list[bool]:
-    """Whether the filters keep a collider from meeting any other.
+    """True for colliders whose filters keep them from colliding with any other.
 
     Args:
-        filters: Per collider its body (-1: none), its filter, and whether no force moves it: two
-            such never meet anyway and do not count.
+        filters: Body (-1: none), filter, and True if no force moves it, for each collider. Two that
+            no force moves never collide and do not count.
     """
     kinds: dict[tuple[int, CollisionFilter | None, bool], None] = dict.fromkeys(filters)
     allowed: dict[tuple[CollisionFilter | None, CollisionFilter | None], bool] = {}

@@ -1,4 +1,4 @@
-"""A scene that is played in real time: steps, drives, animations, the mouse's grip. No window."""
+"""A scene that is played in real time: steps, drives, animations, dragging. No window."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from gltf_bullet.transforms import FloatArray
 
 __all__ = ["Dragging", "DriveSlider", "Playback", "drive_slider"]
 
-# --- Pulling a body with the mouse: a damped spring between where it was taken and the pointer ----
+# --- Dragging a body with the mouse: a damped spring between the grabbed point and the pointer ----
 #
-# PyBullet has mouse picking of its own, but its point-to-point constraint does nothing to a body on
-# a fixed link behind a massless one (measured: no motion at all), and our jointed bodies are just
-# that.
+# PyBullet has mouse picking of its own, but its point-to-point constraint has no effect on a body
+# on a fixed link behind a massless one (measured: no motion at all), and our jointed bodies are
+# such links.
 
 PULL_RATE = 15.0
-"""[rad/s] Of the spring, for a body that is free and as heavy as its mass at the grip."""
+"""[rad/s] Frequency of the spring, for a free body with its whole mass at the grip."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Grip:
     node: int
     body_from_grip: FloatArray
-    """Where the body was taken, in its node's frame, scale included, shape [3]."""
+    """Grabbed point in the frame of the body's node, scale included, shape [3]."""
     depth: float
-    """[m] from the eye along the middle of the picture: the pointer moves the grip across it."""
+    """[m] Distance from the eye along the direction of view; the pointer moves the grip across
+    it."""
 
 
 class Dragging:
-    """What hangs on the mouse, if anything."""
+    """The spring between the mouse and a grabbed body, if there is one."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -47,16 +48,16 @@ class Dragging:
 
     @property
     def is_active(self) -> bool:
-        """Whether a body hangs on the mouse."""
+        """True if a body is grabbed."""
         return self._grip is not None
 
     def take(self, start: FloatArray, end: FloatArray, forward: FloatArray) -> bool:
-        """Take the body that a ray hits first; whether there is one that forces can move.
+        """Grab the body that a ray hits first; returns True if forces can move it.
 
         Args:
-            start: Where the eye is [m], shape [3].
-            end: Far away behind the pointer [m], shape [3].
-            forward: Where the camera looks, unit length, shape [3].
+            start: Position of the eye [m], shape [3].
+            end: A distant point behind the pointer [m], shape [3].
+            forward: Direction of view, unit length, shape [3].
         """
         hit = self._scene.ray_cast(start.tolist(), end.tolist())
         if hit is None:
@@ -65,12 +66,12 @@ class Dragging:
         return self.hold(hit.node, point, float((point - start) @ forward))
 
     def hold(self, node: int, point: FloatArray, depth: float = 0.0) -> bool:
-        """Take a body at a point; whether it is one that forces can move.
+        """Grab a body at a point; returns True if forces can move it.
 
         Args:
-            node: On the body.
-            point: In the world [m], shape [3].
-            depth: From the eye, for :meth:`move` [m].
+            node: A node of the body.
+            point: Grabbed point in the world [m], shape [3].
+            depth: Distance from the eye, for :meth:`move` [m].
         """
         body = self._scene.body_of(node)
         if body is None or body.kind is not MotionKind.DYNAMIC:
@@ -84,11 +85,11 @@ class Dragging:
         return True
 
     def aim(self, target: FloatArray) -> None:
-        """Pull towards a point of the world from now on [m], shape [3]."""
+        """Set the world point that the body is pulled towards [m], shape [3]."""
         self._target = target
 
     def move(self, start: FloatArray, end: FloatArray, forward: FloatArray) -> None:
-        """Pull towards the pointer from now on; arguments as of :meth:`take`."""
+        """Set the target to the pointer; arguments as for :meth:`take`."""
         if self._grip is not None:
             ray = end - start
             self._target = start + ray * (self._grip.depth / float(ray @ forward))
@@ -98,7 +99,7 @@ class Dragging:
         self._grip = None
 
     def line(self) -> FloatArray:
-        """From the grip to the pointer [m], shape [k, 2, 3]; k is 0 where nothing is held."""
+        """Line from the grip to the pointer [m], shape [k, 2, 3]; k is 0 if no body is grabbed."""
         if self._grip is None:
             return np.zeros((0, 2, 3))
         return np.stack([self._point(self._grip), self._target])[None]
@@ -115,7 +116,7 @@ class Dragging:
         velocity = body.linear_velocity + np.cross(body.angular_velocity, arm)
         rate, damping = PULL_RATE**2, 2.0 * PULL_RATE
         change = time_step * (rate * (self._target - point) - damping * velocity)
-        # As if at the end of the step: stable for any length of it.
+        # The implicit spring at the end of the step is stable for any step length.
         change /= 1.0 + time_step * (damping + time_step * rate)
         body.apply_point_impulse((body.mass * change).tolist(), point.tolist())
 
@@ -125,31 +126,33 @@ class Dragging:
         return point
 
 
+# --- The clock, drives and animations of a scene --------------------------------------------------
+
 LONGEST_CATCH_UP = 0.1
-"""[s] of wall time: what a slow machine is behind more than this is not made up for."""
+"""[s] of wall time: a longer delay of a slow machine is not made up for."""
 WIDEST_LINEAR = 1.0
-"""[m] A slider without limits reaches this far to both sides; speeds [m/s] likewise."""
+"""[m] A slider without limits reaches this far in both directions; speeds [m/s] likewise."""
 WIDEST_SPEED = 10.0
-"""[rad/s] of sliders for speeds of turning, at least."""
+"""[rad/s] Smallest range of sliders for angular speeds."""
 
 NAME_CHARACTERS = 18
-"""More of a joint's name does not fit beside its value in the panel."""
+"""Longest name of a joint that fits beside its value in the panel."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriveSlider:
-    """How one drive is shown in the panel."""
+    """The slider of one drive in the panel."""
 
     label: str
     low: float
     high: float
     start: float
     is_speed: bool
-    """Whether it sets the velocity target: a drive without stiffness has no position to hold."""
+    """True if it sets the velocity target: a drive without stiffness holds no position."""
 
 
 def drive_slider(name: str, drive: JointDrive, limits: tuple[JointLimit, ...]) -> DriveSlider:
-    """The slider of a drive: its joint's limits, or a usual range where there are none."""
+    """The slider of a drive: its joint's limits, or a usual range without any."""
     turns = drive.kind is DofKind.ANGULAR
     name = name if len(name) <= NAME_CHARACTERS else f"{name[: NAME_CHARACTERS - 2]}.."
     what = f"{name} {'turn' if turns else 'move'} {'xyz'[drive.axis]}"
@@ -180,7 +183,7 @@ def drive_slider(name: str, drive: JointDrive, limits: tuple[JointLimit, ...]) -
 
 
 class Playback:
-    """One scene and what its viewer does with it."""
+    """One scene with its clock, drives and animations, as viewers control it."""
 
     def __init__(
         self,
@@ -194,34 +197,34 @@ class Playback:
         """Begin.
 
         Args:
-            scene: To be played; ``None`` as long as there is none.
+            scene: The scene to play; ``None`` if there is none yet.
             client_id: The PyBullet world; everything in it advances with the scene.
-            play: Whether time runs from the start.
+            play: True to start the time at once.
             speed: Simulated seconds per second of the clock.
-            clock: Seconds, from anywhere.
+            clock: Returns seconds since any moment.
         """
         self.client_id = client_id
         self.scene: Scene | None = None
-        """``None`` as long as the file could not be loaded."""
+        """``None`` if the file could not be loaded."""
         self.problem: tuple[str, ...] = ()
-        """Why the file as it is now could not be loaded or run; empty: it could."""
+        """Reason why the current file could not be loaded or run; empty if it could."""
         self._has_stopped = False
         self.loads = 0
-        """How many times a scene was loaded: a new number, a new scene."""
+        """Number of scenes loaded so far; it identifies the scene."""
         self.playing = play
         self.speed = speed
         self.is_behind = False
-        """Whether this machine is too slow for the chosen speed."""
+        """True if this machine is too slow for the chosen speed."""
         self._clock = clock
         self.dragging: Dragging | None = None
-        """The mouse's grip on the scene; ``None`` without one."""
+        """The mouse's grip on the scene; ``None`` without a scene."""
         self._owed = 0.0
         self._targets: dict[int, float] = {}
         if scene is not None:
             self._show(scene)
 
     def _show(self, scene: Scene) -> None:
-        """Play this one from now on."""
+        """Play this scene from now on."""
         self._has_stopped, self.problem = False, ()
         self.scene = scene
         self.dragging = Dragging(scene)
@@ -231,7 +234,7 @@ class Playback:
 
     @property
     def name(self) -> str:
-        """Of the file."""
+        """Name of the file."""
         return "" if self.scene is None else self.scene.asset.path.replace("\\", "/").split("/")[-1]
 
     @property
@@ -240,16 +243,16 @@ class Playback:
         return self.scene.issues if self.scene is not None else ()
 
     def reload(self) -> bool:
-        """Nothing: a scene that a program made stays."""
+        """Does nothing and returns False: the scene of a program is not reloaded."""
         return False
 
     # --- time ---------------------------------------------------------------------------------
 
     def advance(self, elapsed: float) -> int:
-        """Let the world catch up with ``elapsed`` seconds of the clock; returns the steps taken.
+        """Advance the world by ``elapsed`` seconds of the clock; returns the number of steps.
 
-        At most :data:`LONGEST_CATCH_UP` seconds of the clock are spent on it: what is missing then
-        is forgotten, and :attr:`is_behind` says so.
+        It takes at most :data:`LONGEST_CATCH_UP` seconds of the clock: the rest is dropped, and
+        :attr:`is_behind` becomes True.
         """
         if self.scene is None or not self.playing:
             return 0
@@ -266,19 +269,19 @@ class Playback:
         return taken
 
     def step_once(self) -> None:
-        """Pause, and take one step."""
+        """Pause, and make one step."""
         self.playing = False
         if self.scene is not None:
             self._step(self.scene, self.scene.core.session.settings().time_step)
 
     def _step(self, scene: Scene, time_step: float) -> bool:
-        """One step; ``False`` and a pause where the file makes it fail (an animated property)."""
+        """Make one step; ``False`` and a pause if the file makes it fail (an animated property)."""
         try:
             if self.dragging is not None:
                 self.dragging.pull(time_step)
             scene.step()
         except (GltfBulletError, ValueError, TypeError, KeyError) as error:
-            require_client(self.client_id)  # a closed window is not the file's fault
+            require_client(self.client_id)  # a closed window is no fault of the file
             self.playing = False
             self._has_stopped = True
             self.problem = (f"stopped after {scene.time:.3f} s: {error}",)
@@ -286,7 +289,7 @@ class Playback:
         return True
 
     def reset(self) -> None:
-        """Back to the start; drives keep the targets that were set by hand."""
+        """Return to the start; drives keep the targets that the user has set."""
         self._owed = 0.0
         if self.scene is not None:
             if self.dragging is not None:
@@ -299,7 +302,7 @@ class Playback:
     # --- drives -------------------------------------------------------------------------------
 
     def drive_sliders(self) -> tuple[DriveSlider, ...]:
-        """One per drive of the scene, in the order of ``joint_controls.drives``."""
+        """One slider per drive of the scene, in the order of ``joint_controls.drives``."""
         if self.scene is None:
             return ()
         sliders = []
@@ -310,7 +313,7 @@ class Playback:
         return tuple(sliders)
 
     def set_drive(self, index: int, value: float) -> None:
-        """Set a drive's target, a position or a speed as its slider says; kept over resets."""
+        """Set a drive's target, a position or a speed like its slider; resets do not change it."""
         self._targets[index] = value
         self._apply_targets()
 
@@ -326,7 +329,7 @@ class Playback:
     # --- animations ---------------------------------------------------------------------------
 
     def choose_animation(self, index: int) -> None:
-        """Play only this one; when it plays already: pause it; when it is paused: go on."""
+        """Play this animation alone; pause it if it plays already, or resume it if it is paused."""
         if self.scene is None:
             return
         for player in self.scene.animations:
@@ -338,10 +341,10 @@ class Playback:
         else:
             chosen.play()
 
-    # --- words --------------------------------------------------------------------------------
+    # --- texts --------------------------------------------------------------------------------
 
     def status(self) -> str:
-        """One line: file, time, speed, what is wrong."""
+        """One line: file, time, speed, and the problem, if there is one."""
         if self.scene is None:
             return f"{self.name}: cannot be loaded"
         state = "playing" if self.playing else "paused"

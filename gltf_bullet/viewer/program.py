@@ -21,10 +21,10 @@ from gltf_bullet.viewer.window import PanelEvents, Window
 
 __all__ = ["Viewer", "XRay", "view"]
 
-# --- Translucent bodies, so that what lies inside of them can be seen -----------------------------
+# --- Translucent bodies, which show what is inside of them ----------------------------------------
 
 ALPHA = 0.35
-"""Opacity of what is looked through."""
+"""Opacity of translucent bodies."""
 
 
 class XRay:
@@ -36,11 +36,11 @@ class XRay:
 
     @property
     def is_on(self) -> bool:
-        """Whether bodies are translucent."""
+        """True if bodies are translucent."""
         return bool(self._colors)
 
     def toggle(self) -> bool:
-        """Switch; returns whether bodies are translucent now."""
+        """Switch on or off; returns True if bodies are translucent now."""
         if self.is_on:
             for body, link, color in self._colors:
                 self._paint(body, link, color)
@@ -56,7 +56,7 @@ class XRay:
         return self.is_on
 
     def forget(self) -> None:
-        """Bodies are new and have their own colours."""
+        """Forget the colours of bodies that were replaced."""
         self._colors = []
 
     def _paint(self, body: int, link: int, color: tuple[float, ...]) -> None:
@@ -65,20 +65,23 @@ class XRay:
             pybullet.changeVisualShape(body, link, rgbaColor=color, physicsClientId=self._client_id)
 
 
+# --- The loop of the window -----------------------------------------------------------------------
+
 FRAME_SECONDS = 1.0 / 60.0
-"""[s] Between two looks at keys, mouse and sliders."""
+"""[s] Interval of polling keys, mouse and sliders."""
 WATCH_SECONDS = 0.25
-"""[s] Between two looks at the file."""
+"""[s] Interval of checking the file for changes."""
 DRAW_SECONDS = 0.05
-"""[s] Between two drawings of the layers."""
+"""[s] Interval of drawing the layers."""
 ISSUE_LINES = 4
-"""Findings that are shown in the window; the terminal has all."""
+"""Most findings that are shown in the window; the terminal has all."""
 GRIP_COLOR = (0.9, 0.0, 0.9)
-"""Red, green, blue of the line from the mouse to what it pulls."""
+"""Red, green, blue of the line from the mouse to the grabbed body."""
 TURNS_BEHIND = 60
-"""In a row, until the browser is recommended: loading and the first drawing take some, too."""
+"""Turns in a row that the window must be behind before the browser is recommended: loading and the
+first drawing take some, too."""
 LINE_CHARACTERS = 84
-"""Of a line of text in the window."""
+"""Longest line of text in the window [characters]."""
 
 Say = Callable[[str], None]
 
@@ -89,13 +92,13 @@ class Viewer:
     def __init__(
         self, session: Session, window: Window, *, show: Sequence[str], say: Say = print
     ) -> None:
-        """Bring both together and show the first scene.
+        """Connect session and window, and show the first scene.
 
         Args:
             session: The file.
-            window: Where it is shown.
+            window: The window that shows it.
             show: Layers that are on at first.
-            say: Takes lines for the terminal.
+            say: Prints lines on the terminal.
         """
         self.session = session
         self.window = window
@@ -123,7 +126,7 @@ class Viewer:
 
     @property
     def lines_drawn(self) -> int:
-        """How many line segments stand in the window."""
+        """Number of line segments in the window."""
         return self._items.line_count
 
     # --- one turn of the loop -----------------------------------------------------------------
@@ -132,7 +135,7 @@ class Viewer:
         """Handle input, advance by ``elapsed`` seconds of the clock, draw.
 
         Raises:
-            EngineError: The engine failed; also where the window was closed in between.
+            EngineError: The engine failed, or the window was closed in between.
             pybullet.error: Likewise.
         """
         events = self.window.events()
@@ -154,13 +157,13 @@ class Viewer:
             self._drawn_at = time.monotonic()
 
     def _say_behind(self) -> None:
-        """Say once that there is a viewer that leaves the drawing to another machine."""
+        """Recommend once the viewer that leaves the drawing to the browser."""
         self._turns_behind = self._turns_behind + 1 if self.session.is_behind else 0
         if self._turns_behind == TURNS_BEHIND:
             self._say(f"too slow for the window? gltf-bullet view {self.session.path} --web")
 
     def _drag(self, events: PanelEvents) -> None:
-        """Take, pull and release bodies with the mouse."""
+        """Grab, pull and release bodies with the mouse."""
         dragging = self.session.dragging
         if dragging is None:
             return
@@ -172,7 +175,7 @@ class Viewer:
             dragging.release()
 
     def _draw(self) -> None:
-        """The layers and the words on top in one go, since each pause costs two frames."""
+        """Draw the layers and the overlay in one go, since each pause costs two frames."""
         strokes, labels = Strokes.join([]), Labels.none()
         if self.draw is not None:
             strokes, labels = self.draw.picture()
@@ -184,7 +187,7 @@ class Viewer:
         self._items.show(strokes, Labels.join([labels, words]), tolerance)
 
     def _follow_session(self) -> None:
-        """Show a scene that was loaded, and say what is wrong with one that was not."""
+        """Show a newly loaded scene, and print the problem of one that was not loaded."""
         session = self.session
         if session.problem != self._problem:
             self._problem = session.problem
@@ -207,10 +210,10 @@ class Viewer:
                 self.frame()
         self.window.set_panel(self.commands.controls())
 
-    # --- what keys and buttons do -------------------------------------------------------------
+    # --- actions of keys and buttons ----------------------------------------------------------
 
     def frame(self) -> None:
-        """Aim the camera at what moves, with what rests near it."""
+        """Aim the camera at the moving objects, and at resting ones near them."""
         if self.session.scene is not None:
             self.window.frame(*self.session.scene.pictures.framed_box())
 
@@ -228,10 +231,10 @@ class Viewer:
         for issue in self.session.issues:
             self._say(f"{self.session.path}#{issue}")
 
-    # --- words --------------------------------------------------------------------------------
+    # --- texts --------------------------------------------------------------------------------
 
     def overlay_lines(self) -> list[str]:
-        """What stands on top of the picture."""
+        """Lines of text on top of the picture."""
         session = self.session
         lines = [session.status()]
         if session.problem:
@@ -264,9 +267,9 @@ def view(
 
     Args:
         path: The glTF file; problems with it are shown, and it is read again when it changes.
-        options: How.
+        options: World, speed, layers and visuals of the viewer.
         size: Width and height of the window [pixels].
-        say: Takes lines for the terminal.
+        say: Prints lines on the terminal.
         each_turn: Called after each turn of the loop, about 60 times per second.
 
     Raises:
@@ -283,7 +286,7 @@ def view(
         viewer = Viewer(session, window, show=options.show, say=say)
         _loop(viewer, time.monotonic() + options.seconds, each_turn)
     except (EngineError, pybullet.error):
-        # Closing the window takes the world away in the middle of whatever is being done.
+        # Closing the window removes the world in the middle of any call.
         if window.is_open:
             raise
     finally:

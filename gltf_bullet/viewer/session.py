@@ -1,4 +1,4 @@
-"""One file being looked at: loading and reloading. Knows no window."""
+"""One viewed file: loading, reloading, watching for changes. Independent of windows."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ from gltf_bullet.viewer.playback import Playback
 
 __all__ = ["FileWatch", "Session", "ViewOptions", "referenced_files"]
 
-# --- What both viewers are told -------------------------------------------------------------------
+# --- Options of both viewers ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewOptions:
-    """How a file is looked at, in the window and in the browser."""
+    """Options of viewing a file, in the window and in the browser."""
 
     load: LoadOptions = field(default_factory=LoadOptions)
-    """How to load; :attr:`visuals` decides about theirs."""
+    """Options of loading; :attr:`visuals` overrides theirs."""
     up_axis: UpAxis = "z"
     """``"z"`` turns the asset up into a Z-up world, ``"y"`` keeps glTF's axes."""
     gravity: Vec3 = (0.0, 0.0, -9.81)
-    """[m/s^2], world axes."""
+    """Gravity [m/s^2], world axes."""
     time_step: float = 1.0 / 240.0
-    """[s]"""
+    """Time step of the engine [s]."""
     speed: float = 1.0
     """Simulated seconds per second."""
     play: bool = True
-    """Whether time runs from the start."""
+    """True to start the time at once."""
     visuals: Shown = "auto"
-    """``"mesh"``, ``"collider"``, or ``"auto"``: meshes where the file has any."""
+    """``"mesh"``, ``"collider"``, or ``"auto"``: meshes if the file has any."""
     show: Sequence[str] = ("joints",)
     """Layers that are on at first."""
     floor: bool = False
-    """Put a floor through the world's origin."""
+    """True to put a floor through the world's origin."""
     seconds: float = float("inf")
     """Stop after this time of the clock [s]."""
 
 
-# --- Noticing that a file, or a file that it refers to, was changed on disk -----------------------
+# --- Changes on disk of a file or of a file that it refers to -------------------------------------
 
 _Signature: TypeAlias = "tuple[int, int, int] | None"
 
 
 def referenced_files(path: Path) -> tuple[Path, ...]:
-    """Buffers and images beside a ``.gltf`` file; nothing where it cannot be read as JSON.
+    """Buffers and images beside a ``.gltf`` file; none if it cannot be read as JSON.
 
-    A name is only watched here, never opened: what may be read is the reader's business.
+    The files are only watched here, never opened; the reader decides which ones may be read.
     """
     if path.suffix.lower() != ".gltf":
         return ()
@@ -78,7 +78,7 @@ def referenced_files(path: Path) -> tuple[Path, ...]:
 
 
 class FileWatch:
-    """Tells of changes to some files, once each, when the writing is over."""
+    """Detects changes of files, each once, when the writing is over."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
         self._paths: tuple[Path, ...] = ()
@@ -87,13 +87,13 @@ class FileWatch:
         self.follow(paths)
 
     def follow(self, paths: Iterable[Path]) -> None:
-        """Watch these files from now on, as they are now."""
+        """Watch these files from now on, starting with their current state."""
         self._paths = tuple(paths)
         self._known = self._signatures()
         self._pending = None
 
     def poll(self) -> bool:
-        """Whether a file has changed and has then stayed the same between two calls."""
+        """Return True if a file has changed and then stayed the same between two calls."""
         now = self._signatures()
         if now == self._known:
             self._pending = None
@@ -113,12 +113,15 @@ def _signature(path: Path) -> _Signature:
         stat = os.stat(path)
     except (OSError, ValueError):
         return None
-    # Editors often write a new file and rename it over the old one: the inode tells.
+    # Editors often write a new file and rename it over the old one: the inode changes.
     return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
+# --- A viewed file --------------------------------------------------------------------------------
+
+
 class Session(Playback):
-    """A file in a world of ours, played in real time; a bad file is no exception but a state."""
+    """A file in a world of its own, played in real time; an invalid file is a state, no error."""
 
     def __init__(
         self,
@@ -129,14 +132,14 @@ class Session(Playback):
         clock: Callable[[], float] = time.monotonic,
         loading: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        """Load the file, if it can be.
+        """Load the file, if possible.
 
         Args:
-            path: The glTF file; also one that is not there yet.
+            path: The glTF file, which need not exist yet.
             client_id: The PyBullet world; everything in it advances with the scene.
-            options: How it is looked at; the world's own settings and layers are not touched.
-            clock: Seconds, from anywhere.
-            loading: What is entered while bodies are made and removed.
+            options: Options of the viewer; the world's own settings and layers are not touched.
+            clock: Returns seconds since any moment.
+            loading: Gives a context that is entered while bodies are made and removed.
         """
         options = options or ViewOptions()
         self.path = path
@@ -150,11 +153,11 @@ class Session(Playback):
 
     @property
     def name(self) -> str:
-        """Of the file."""
+        """Name of the file."""
         return self.path.name
 
     def reload(self) -> bool:
-        """Read the file anew; the old scene stays where that fails. Returns whether it worked."""
+        """Read the file anew; keep the old scene if that fails. Returns True on success."""
         with self._loading():
             return self._reload()
 
@@ -178,7 +181,7 @@ class Session(Playback):
         return True
 
     def reload_if_changed(self) -> bool:
-        """:meth:`reload` when a file has changed; whether there was an attempt."""
+        """:meth:`reload` if a file has changed; returns True if there was an attempt."""
         if not self._watch.poll():
             return False
         self.reload()

@@ -1,4 +1,4 @@
-"""Straight lines and texts as stacked arrays, and the figures that are made of them. Pure numpy."""
+"""Line segments and texts as stacked arrays, and figures made of them. Pure numpy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Strokes:
 
     @staticmethod
     def join(parts: Sequence[Strokes]) -> Strokes:
-        """All of them, in order."""
+        """The segments of all parts, in order."""
         if not parts:
             return Strokes(np.zeros((0, 2, 3)), np.zeros((0, 3)))
         return Strokes(
@@ -49,7 +49,7 @@ class Labels:
     """Texts in the world, drawn facing the camera."""
 
     positions: FloatArray
-    """[m], shape [k, 3]."""
+    """World positions [m], shape [k, 3]."""
     texts: tuple[str, ...]
     colors: FloatArray
     """Red, green, blue in 0..1, shape [k, 3]."""
@@ -61,7 +61,7 @@ class Labels:
 
     @staticmethod
     def join(parts: Sequence[Labels]) -> Labels:
-        """All of them, in order."""
+        """The labels of all parts, in order."""
         parts = [Labels.none(), *parts]
         return Labels(
             np.concatenate([part.positions for part in parts]),
@@ -74,7 +74,7 @@ class Labels:
 
 
 def placed(segments: FloatArray, world_from_frame: FloatArray) -> FloatArray:
-    """Segments [k, 2, 3] of a frame in the world.
+    """Segments of a frame, moved into the world, shape [k, 2, 3].
 
     Args:
         segments: In the frame, shape [k, 2, 3].
@@ -86,7 +86,7 @@ def placed(segments: FloatArray, world_from_frame: FloatArray) -> FloatArray:
 
 
 def polyline(points: FloatArray) -> FloatArray:
-    """Segments between neighbours of a row of points [n, 3], shape [n - 1, 2, 3]."""
+    """Segments between consecutive points [n, 3], shape [n - 1, 2, 3]."""
     return np.stack([points[:-1], points[1:]], axis=1)
 
 
@@ -104,7 +104,7 @@ def circle(u: FloatArray, v: FloatArray, radius: float, pieces: int = 16) -> Flo
 
 
 def axes_cross(lengths: Sequence[float] | FloatArray) -> FloatArray:
-    """Three segments through the origin, of these half lengths along x, y, z, shape [3, 2, 3]."""
+    """Three segments through the origin with these half lengths along x, y, z, shape [3, 2, 3]."""
     ends = np.diag(np.asarray(lengths, dtype=np.float64))
     return np.stack([-ends, ends], axis=1)
 
@@ -113,13 +113,13 @@ def arrows(starts: FloatArray, vectors: FloatArray, head: float = 0.2) -> FloatA
     """Arrows with heads of two strokes each, shape [3 n, 2, 3]; shafts first.
 
     Args:
-        starts: Where they begin [m], shape [n, 3].
-        vectors: From there to their tips [m], shape [n, 3].
-        head: Length of the head as a part of the arrow's.
+        starts: Their origins [m], shape [n, 3].
+        vectors: Vectors from there to their tips [m], shape [n, 3].
+        head: Length of the head as share of the arrow's length.
     """
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     along = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0.0)
-    # Any direction across: from the axis that is furthest from the arrow's.
+    # A perpendicular direction, from the axis that is farthest from the arrow's.
     helper = np.eye(3)[np.argmin(np.abs(along), axis=1)]
     across = np.cross(along, helper)
     across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-12)
@@ -135,10 +135,10 @@ LONGEST_TEXT = 200
 
 
 def shown_text(text: str) -> str:
-    """A text as PyBullet's window can show it: one line of ASCII, not too long.
+    """A text in a form that PyBullet's window can show: one line of ASCII of bounded length.
 
-    It looks glyphs up by signed bytes: others would be read from before the table. Labels of the
-    panel with them stay empty (measured).
+    PyBullet looks glyphs up by signed bytes: others would be read from before the table. Labels
+    of the panel with them stay empty (measured).
     """
     line = " ".join(text.split("\n")).encode("ascii", "replace").decode("ascii")
     return "".join(c if c.isprintable() else "?" for c in line)[:LONGEST_TEXT]

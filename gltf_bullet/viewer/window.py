@@ -1,4 +1,4 @@
-"""PyBullet's window: camera, panel, keyboard and the words on top of the picture."""
+"""PyBullet's window: camera, panel, keyboard, and the overlay of text on the picture."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gltf_bullet.viewer.strokes import Labels, shown_text
 __all__ = ["PanelEvents", "Window", "display_held"]
 
 _MOUSE_BUTTON = 2
-"""The kind of PyBullet's mouse events that are no movement."""
+"""Kind of PyBullet's mouse events that are button presses."""
 _CAMERA_KEYS = (pybullet.B3G_ALT, pybullet.B3G_CONTROL)
 
 WITHOUT_DISPLAY = (
@@ -36,23 +36,23 @@ YAW_DEG, PITCH_DEG = 40.0, -25.0
 SLOPE = 0.577
 """Half the height of PyBullet's picture per distance: its field of view is 60 degrees."""
 MARGIN = 1.15
-"""Room around what is framed."""
+"""Room around the framed objects."""
 
 PANEL_PIXELS = 250
-"""Width of the panels to both sides of the picture."""
+"""Width of the panels on both sides of the picture [pixels]."""
 LINE_PIXELS = 20
-"""[pixels] From one line of text to the next."""
+"""[pixels] Distance between two lines of text."""
 OVERLAY_DEPTH = 0.98
-"""About a metre before the camera: close by, single precision makes texts tremble."""
+"""Depth about a metre from the camera: closer, single precision makes texts tremble."""
 SLIDER_STEP = 1e-9
-"""A slider that moved by no more was not moved: its value comes back in single precision."""
+"""Smallest change of a slider that counts as movement: its value comes back in single precision."""
 PANEL_SECONDS = 0.1
-"""[s] Between two looks at the panel: each value is a call of its own."""
+"""[s] Interval of polling the panel: each value is a call of its own."""
 
 
 @contextmanager
 def display_held() -> Iterator[None]:
-    """Hold a connection to the display, or raise: PyBullet without one ends the whole process.
+    """Hold a connection to the display, or raise: without one PyBullet ends the whole process.
 
     Held until PyBullet has its own connection, since an X server may start over when its last
     client leaves (Xvfb does), and refuses newcomers meanwhile.
@@ -77,7 +77,7 @@ def display_held() -> Iterator[None]:
 
 
 def _xlib() -> ctypes.CDLL | None:
-    """The X library that PyBullet loads as well; ``None`` where it cannot be found."""
+    """The X library that PyBullet loads as well; ``None`` if it is not found."""
     try:
         library = ctypes.CDLL(ctypes.util.find_library("X11") or "libX11.so.6")
     except OSError:
@@ -90,10 +90,10 @@ def _xlib() -> ctypes.CDLL | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelEvents:
-    """What the user did since the last look."""
+    """Actions of the user since the last call."""
 
     keys: tuple[str, ...] = ()
-    """Characters of keys that went down."""
+    """Characters of keys that were pressed."""
     buttons: tuple[str, ...] = ()
     """Commands of buttons that were clicked."""
     sliders: tuple[tuple[str, float], ...] = ()
@@ -101,21 +101,21 @@ class PanelEvents:
     presses: tuple[tuple[float, float], ...] = ()
     """Pixels where the left mouse button went down, without a key that turns the camera."""
     pointer: tuple[float, float] | None = None
-    """Pixel of the mouse; ``None``: it did not move."""
+    """Pixel of the mouse; ``None`` if it has not moved."""
     is_released: bool = False
-    """Whether the left mouse button went up last."""
+    """True if the last event of the left mouse button was its release."""
 
 
 class Window:
     """The one window that a process can have."""
 
     def __init__(self, *, width: int = 1280, height: int = 800, y_up: bool = False) -> None:
-        """Open it.
+        """Open the window.
 
         Args:
-            width: [pixels]
-            height: [pixels]
-            y_up: Whether the world's up axis is y; else z.
+            width: Width of the window [pixels].
+            height: Height of the window [pixels].
+            y_up: True if the world's up axis is y; else it is z.
 
         Raises:
             EngineError: There is no display, or the process has a window already.
@@ -133,13 +133,13 @@ class Window:
         self._read: dict[str, float] = {}
         self._read_at = -np.inf
         self._set(pybullet.COV_ENABLE_Y_AXIS_UP, y_up)
-        # Three pictures that PyBullet would draw over ours at the cost of three more frames.
+        # Three views that PyBullet would draw over ours at the cost of three more frames.
         self._set(pybullet.COV_ENABLE_RGB_BUFFER_PREVIEW, False)
         self._set(pybullet.COV_ENABLE_DEPTH_BUFFER_PREVIEW, False)
         self._set(pybullet.COV_ENABLE_SEGMENTATION_MARK_PREVIEW, False)
-        # Bullet's own keys mean other things; one of them writes a file of timings. Escape stays.
+        # Bullet's own keys have other meanings; one of them writes a file of timings. Escape stays.
         self._set(pybullet.COV_ENABLE_KEYBOARD_SHORTCUTS, False)
-        # Bullet's own picking does nothing to most jointed bodies, see dragging.py.
+        # Bullet's own picking has no effect on most jointed bodies, see ``Dragging``.
         self._set(pybullet.COV_ENABLE_MOUSE_PICKING, False)
         self._set(pybullet.COV_ENABLE_GUI, True)
 
@@ -148,7 +148,7 @@ class Window:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Draw no frames meanwhile: each new body and slider would wait for one."""
+        """Pause the rendering: else each new body and slider would wait for a frame."""
         self._set(pybullet.COV_ENABLE_RENDERING, False)
         try:
             yield
@@ -158,18 +158,18 @@ class Window:
 
     @property
     def is_open(self) -> bool:
-        """Whether the user has not closed it."""
+        """True until the user closes the window."""
         return bool(pybullet.isConnected(self.client_id))
 
     def close(self) -> None:
-        """Close it; harmless where the user has done so."""
+        """Close the window, unless the user has done so."""
         if self.is_open:
             pybullet.disconnect(self.client_id)
 
     # --- camera -------------------------------------------------------------------------------
 
     def frame(self, low: FloatArray, high: FloatArray) -> None:
-        """Aim the camera at a box of the world, so that all of it is seen."""
+        """Aim the camera at a box of the world so that all of it is visible."""
         center = 0.5 * (low + high)
         self._aim(1.0, center)
         forward, up = self._camera()[5], self._camera()[4]
@@ -187,13 +187,13 @@ class Window:
         return values
 
     def ray(self, pixel: tuple[float, float]) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """From the eye through a pixel: begin and end [m], and where the camera looks."""
+        """Ray from the eye through a pixel, start and end [m], and the direction of view."""
         width, height, view, projection, _, forward = self._camera()[:6]
         ends = unproject(np.array([pixel] * 2), (width, height), view, projection, (-1.0, 0.9999))
         return ends[0], ends[1], np.array(forward)
 
     def overlay(self, lines: Sequence[str], color: tuple[float, float, float]) -> Labels:
-        """Lines of text in the upper left of the picture, where the camera is now."""
+        """Lines of text in the upper left of the picture, for the current camera."""
         width, height, view, projection = self._camera()[:4]
         pixels = [(PANEL_PIXELS + 15, 60 + LINE_PIXELS * k) for k in range(min(len(lines), 40))]
         positions = unproject(np.array(pixels), (width, height), view, projection)
@@ -225,7 +225,7 @@ class Window:
         return float(pybullet.readUserDebugParameter(item, physicsClientId=self.client_id))
 
     def events(self) -> PanelEvents:
-        """What the user did since the last call; nothing where the window was closed.
+        """Actions of the user since the last call; none if the window was closed.
 
         Raises:
             pybullet.error: The engine failed for another reason.
@@ -285,12 +285,12 @@ class Window:
 def framing_distance(
     half: FloatArray, forward: Sequence[float], up: Sequence[float], aspect: float
 ) -> float:
-    """How far from the middle of a box a camera sees all of it [m].
+    """Distance from the middle of a box at which a camera sees all of it [m].
 
     Args:
         half: Half extents of the box along the world's axes [m], shape [3].
-        forward: Where the camera looks, unit length.
-        up: Upwards in the picture, unit length.
+        forward: Direction of view, unit length.
+        up: Upward direction of the picture, unit length.
         aspect: Width of the free part of the picture per height.
     """
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
@@ -308,13 +308,13 @@ def unproject(
     projection: Sequence[float],
     depths: float | tuple[float, ...] = OVERLAY_DEPTH,
 ) -> FloatArray:
-    """Points of the world in front of these pixels, shape [k, 3].
+    """World points behind these pixels of the picture, shape [k, 3].
 
     Args:
         pixels: From the upper left, shape [k, 2].
         size: Width and height of the picture [pixels].
-        view: As PyBullet gives it, column by column.
-        projection: Likewise.
+        view: View matrix as PyBullet gives it, column by column.
+        projection: Projection matrix in the same order.
         depths: In normalized device coordinates, -1 (nearest) to 1, one or one per pixel.
     """
     world_from_clip = np.linalg.inv(

@@ -25,14 +25,14 @@ from gltf_bullet.viewer.strokes import arc, circle
 __all__ = ["EDGES_PER_SHAPE", "PLANE_EXTENT", "wireframe"]
 
 PLANE_EXTENT = 5.0
-"""[m] How far the grid of an infinite plane is drawn from its origin."""
+"""[m] Half the side of the grid that shows an infinite plane."""
 PLANE_CELLS = 4
-"""Of that grid, along each side."""
+"""Number of cells of that grid along each side."""
 
 EDGES_PER_SHAPE = 600
-"""Of a mesh with more feature edges only the longest are drawn."""
+"""Most edges of a mesh; of those with more feature edges the longest are drawn."""
 FLAT_COS = float(np.cos(np.radians(15.0)))
-"""Edges between faces that meet at a smaller angle are not drawn."""
+"""Cosine of the angle between two faces below which their common edge is not drawn."""
 
 _X, _Y, _Z = np.eye(3)
 
@@ -98,7 +98,7 @@ def _hull(points: FloatArray) -> FloatArray:
     try:
         hull = ConvexHull(points)
     except (QhullError, ValueError):
-        # Flat: its outline would need a hull in its plane; the box around it is near enough.
+        # A flat hull would need a hull in its plane; the box around it is close enough.
         low, high = points.min(axis=0), points.max(axis=0)
         box: FloatArray = _box(0.5 * (high - low)) + 0.5 * (low + high)
         return box
@@ -108,7 +108,7 @@ def _hull(points: FloatArray) -> FloatArray:
 def _features(
     points: FloatArray, triangles: npt.NDArray[np.integer], normals: FloatArray | None = None
 ) -> FloatArray:
-    """Edges where a surface ends or bends; the longest where there are very many."""
+    """Edges where a surface ends or bends; the longest if there are too many."""
     points, inverse = np.unique(points, axis=0, return_inverse=True)
     triangles = inverse.reshape(-1)[triangles]
     if normals is None:
@@ -124,7 +124,7 @@ def _features(
     counts = np.diff(np.r_[starts, len(edges)])
     first = faces[starts]
     second = faces[np.minimum(starts + 1, len(faces) - 1)]
-    # The winding may differ between neighbours (qhull's does): parallel either way is flat.
+    # The winding may differ between neighbours (qhull's does): parallel faces are flat either way.
     cosines = np.abs((normals[first] * normals[second]).sum(axis=1))
     sharp = (counts != 2) | (cosines < FLAT_COS)
     lines = points[edges[starts[sharp]]]

@@ -32,7 +32,7 @@ def test_places_and_velocities_are_those_of_nodes_and_bodies(client: int, name: 
     sight = Sight(scene)
     for _ in range(3):
         scene.step(20)
-        sight.look_anew()
+        sight.invalidate()
         for node in range(len(scene.nodes)):
             assert sight.place(node) == pytest.approx(scene.world_from_node(node)[:3, 3], abs=1e-9)
         for node, body in scene.bodies.items():
@@ -44,7 +44,7 @@ def test_joints_are_read_in_the_order_that_was_asked_for(client: int) -> None:
     knee, hip = (scene.joints[name].node for name in ("FrontLeftKnee", "BackRightHip"))
     sight = Sight(scene, (knee, hip))
     scene.step(30)
-    sight.look_anew()
+    sight.invalidate()
 
     def state(joint: int | str) -> tuple[float, float]:
         (dof,) = scene.joints[joint].degrees_of_freedom
@@ -67,7 +67,7 @@ def test_a_node_that_is_put_elsewhere_is_seen_there(client: int) -> None:
     sight = Sight(scene)
     assert sight.place("Goal") == pytest.approx((0.4, 0.5, 0.325), abs=1e-6)
     scene.set(f"/nodes/{scene.node('Goal').index}/translation", (0.2, 0.325, 0.1))
-    sight.look_anew()
+    sight.invalidate()
     # glTF's Y is Bullet's Z.
     assert sight.place("Goal") == pytest.approx((0.2, -0.1, 0.325), abs=1e-6)
 
@@ -78,7 +78,7 @@ def test_bodies_that_were_made_anew_are_seen(client: int) -> None:
     before = sight.coordinates()
     scene.set("/extensions/KHR_implicit_shapes/shapes/2/box/size", (0.1, 1.0, 0.1))
     scene.step(10)
-    sight.look_anew()
+    sight.invalidate()
     assert sight.coordinates() != before or sight.coordinates()[0] == [0.0]
     assert sight.place("Pole") == pytest.approx(scene.world_from_node("Pole")[:3, 3], abs=1e-9)
 
@@ -95,7 +95,7 @@ def test_each_thing_is_read_once(client: int, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr("gltf_bullet.envs.sight.link_state", read)
     for _ in range(2):
-        sight.look_anew()
+        sight.invalidate()
         for _ in range(3):
             sight.place("Tip")
             sight.velocity("Forearm")
@@ -113,7 +113,7 @@ def test_terms_say_the_same_of_a_scene_and_of_what_is_seen(client: int) -> None:
     heights = []
     for _ in range(3):
         scene.step(8)
-        sight.look_anew()
+        sight.invalidate()
         for term in (
             terms.Alive(weight=2.0),
             terms.ControlCost(weight=-2.0),

@@ -10,9 +10,11 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.exchange.library import SWITCH
-from gltf_bullet.bullet.joints.solving import scene_islands
+from gltf_bullet.bullet.joints import joint_steps
+from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.solver.islands import islands_at
 from gltf_bullet.solver.outcomes import NOT_CONVERGED
+from gltf_bullet.solver.scene_table import SCENE
 from tests.physics.rings import even_ring
 from tests.physics.scenes import Jointed, world
 
@@ -203,17 +205,19 @@ def test_thin_links_divide_a_step_only_where_something_is_in_reach(has_floor: bo
 
 def test_forces_that_were_not_found_are_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is known that the solve does not settle for: its report is made up."""
-    solve = scene_islands.solve
+    solve = joint_steps.solve
     monkeypatch.setenv(SWITCH, "0")
 
-    def unsettled(*arguments: object) -> int:
+    def unsettled(table: IntTable, *arguments: object) -> int:
         index = scene.core.world.articulations.solver.islands.index
+        found = int(solve(table, *arguments))  # type: ignore[arg-type]
         islands_at(index, 0).unconverged_label = 0
-        return int(solve(*arguments)) | NOT_CONVERGED  # type: ignore[arg-type]
+        table[:, SCENE.status] |= NOT_CONVERGED
+        return found
 
     content, bodies = two_slides(1.0)
     with world(content, rate=60) as scene:
-        monkeypatch.setattr(scene_islands, "solve", unsettled)
+        monkeypatch.setattr(joint_steps, "solve", unsettled)
         scene.step(3)
         [issue] = [issue for issue in scene.issues if issue.code == "FORCES_NOT_FOUND"]
     assert issue.pointer == f"/nodes/{bodies[0]}"

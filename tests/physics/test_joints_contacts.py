@@ -16,6 +16,7 @@ import pybullet
 import pytest
 
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
+from gltf_bullet.bullet.joints.joint_steps import JointSteps
 from gltf_bullet.planning.body_plans import ColliderGroup
 from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, drive, hinge, lock, slider, span
 
@@ -77,7 +78,7 @@ def test_drives_of_two_scenes_in_one_world_press_on_each_other(
     other.art.contacts.join(bench.art.contacts.owners, {})
     for _ in range(round(3.0 / bench.dt)):
         for one in (bench, other):
-            one.art.before_step(bench.dt, WEIGHTLESS)
+            JointSteps([one.art]).before_step(bench.dt, WEIGHTLESS, is_next=False)
         pybullet.stepSimulation(physicsClientId=bench.client)
         for one in (bench, other):
             one.art.after_step()

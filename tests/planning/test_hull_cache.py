@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gltf_bullet.planning.shapes import hulls
-from gltf_bullet.planning.shapes.hulls import Hull, convex_hull, kept_hull
+from gltf_bullet.planning.shapes.hulls import Hull, cached_hull, convex_hull
 from gltf_bullet.planning.shapes.shape_plans import PointSet
 
 
@@ -41,8 +41,8 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_a_hull_is_computed_once(tmp_path: Path, computed: list[int]) -> None:
-    first = kept_hull(ball(), 60, tmp_path)
-    second = kept_hull(ball(), 60, tmp_path)
+    first = cached_hull(ball(), 60, tmp_path)
+    second = cached_hull(ball(), 60, tmp_path)
     assert same(first, second)
     assert same(first, convex_hull(ball().points, 60))
     assert first.deviation > 0.0
@@ -54,32 +54,32 @@ def test_other_points_and_other_budgets_are_other_hulls(
     tmp_path: Path, computed: list[int]
 ) -> None:
     scaled = PointSet(2.0 * ball().points)
-    assert np.allclose(kept_hull(scaled, 60, tmp_path).points.max(), 2.0, atol=0.1)
-    assert len(kept_hull(ball(), 60, tmp_path).points) <= 60
-    assert len(kept_hull(ball(), 500, tmp_path).points) == 500
+    assert np.allclose(cached_hull(scaled, 60, tmp_path).points.max(), 2.0, atol=0.1)
+    assert len(cached_hull(ball(), 60, tmp_path).points) <= 60
+    assert len(cached_hull(ball(), 500, tmp_path).points) == 500
     assert computed == [500, 500, 500]
 
 
 def test_small_hulls_are_computed_again_where_scipy_is_at_hand(
     tmp_path: Path, computed: list[int]
 ) -> None:
-    kept_hull(ball(count=20), 60, tmp_path)
-    kept_hull(ball(count=20), 60, tmp_path)
+    cached_hull(ball(count=20), 60, tmp_path)
+    cached_hull(ball(count=20), 60, tmp_path)
     assert computed == [20, 20]
 
 
 def test_small_hulls_are_read_where_scipy_would_have_to_be_imported(
     tmp_path: Path, computed: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = kept_hull(ball(count=20), 60, tmp_path)
+    first = cached_hull(ball(count=20), 60, tmp_path)
     monkeypatch.delitem(sys.modules, "scipy.spatial")
-    assert same(kept_hull(ball(count=20), 60, tmp_path), first)
+    assert same(cached_hull(ball(count=20), 60, tmp_path), first)
     assert computed == [20]
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "foreign", "folder"])
 def test_damaged_entries_are_none(tmp_path: Path, computed: list[int], damage: str) -> None:
-    right = kept_hull(ball(), 60, tmp_path)
+    right = cached_hull(ball(), 60, tmp_path)
     (entry,) = tmp_path.iterdir()
     data = bytearray(entry.read_bytes())
     data[len(data) // 2] ^= 1
@@ -95,12 +95,12 @@ def test_damaged_entries_are_none(tmp_path: Path, computed: list[int], damage: s
         case _:
             entry.unlink()
             entry.mkdir()
-    assert same(kept_hull(ball(), 60, tmp_path), right)
+    assert same(cached_hull(ball(), 60, tmp_path), right)
     assert computed == [500, 500]
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, computed: list[int]) -> None:
     (tmp_path / "file").write_text("")
     folder = tmp_path / "file" / "cache"
-    assert same(kept_hull(ball(), 60, folder), kept_hull(ball(), 60, folder))
+    assert same(cached_hull(ball(), 60, folder), cached_hull(ball(), 60, folder))
     assert computed == [500, 500]

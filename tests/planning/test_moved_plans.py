@@ -44,7 +44,7 @@ def test_the_second_copy_shares_the_plan_of_the_first() -> None:
     options = gb.LoadOptions()
     one = recent_translation(asset, Placement.of((1.0, 0.0, 0.0)), options).plan
     other = recent_translation(asset, Placement.of(PLACE), options).plan
-    assert one.kept is other.kept
+    assert one.memo is other.memo
     assert one.contacts is other.contacts
     rows = [plan.articulations.articulations[0].rows for plan in (one, other)]
     assert rows[0] is rows[1]

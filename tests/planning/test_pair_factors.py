@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from gltf_bullet.planning.contacts.pair_factors import (
     TOLERANCE,
     PairTargets,
-    aimed_factor,
     factor_pairs,
+    pair_specific_factor,
     restitution_factors,
 )
 
@@ -89,7 +89,7 @@ def test_a_class_of_zero_pairs_can_still_be_aimed_at() -> None:
     for (i, j), value in pairs.items():
         own = factors.friction[i]
         if (i, j) in factors.split:
-            own = aimed_factor(wanted[i, j], factors.friction[j])
+            own = pair_specific_factor(wanted[i, j], factors.friction[j])
         assert own * factors.friction[j] == pytest.approx(value, abs=TOLERANCE)
 
 

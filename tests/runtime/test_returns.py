@@ -195,8 +195,8 @@ def test_rules_that_users_give_pybullet_are_noticed(
         pytest.skip("kernels do not call the engine here")
     scene.step(2)
     assert not asks_for_contacts(scene)
-    contacts = scene.core.world.articulations.solver.contacts
-    monkeypatch.setattr(contacts, "fetch", lambda: np.ones(ROW_SIZE))
+    engine_io = scene.core.world.articulations.solver.io
+    monkeypatch.setattr(engine_io, "_fetch", lambda: np.ones(ROW_SIZE))
     for _ in range(16):
         scene.step()
     assert asks_for_contacts(scene)

@@ -17,6 +17,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
+import gltf_bullet.solver  # says whose kernels these are
 from gltf_bullet.numba_aot import object_cache
 from tools.list_issues import PACKAGE, REFERENCE, ROOT
 

@@ -1,4 +1,4 @@
-"""All operations: importing the modules that declare them fills the table."""
+"""All operations: the import of the modules that declare them fills the table."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What an operation is: its sockets and types, stated once, and the function behind it.
+"""Declarations of operations: sockets and types, stated once, and the function behind them.
 
-A *value* operation is a pure function of its inputs. A *flow* operation has input flows, may keep
-state, and what it does is written as a function that prepares closures for one node of a graph.
+A *value* operation is a pure function of its inputs. A *flow* operation has input flows and may
+have state; a function prepares closures of its effect for one node of a graph.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Variable:
     """A custom variable."""
 
     name: str
-    """The ``id`` or ``name`` that exporters write beside the text; may be empty."""
+    """The ``id`` or ``name`` that exporters write in addition to the text; may be empty."""
     kind: str
     value: Value
 
@@ -46,15 +46,17 @@ class CustomEvent:
     """Type and initial value by socket id."""
 
 
+# --- Operations and the table of all of them ------------------------------------------------------
+
 ANY: Final = "any"
-"""An input socket of this type takes every type."""
+"""Type of an input socket that accepts every type."""
 
 Function: TypeAlias = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Sockets:
-    """Value sockets of one node: id to type signature."""
+    """Value sockets of one node: type signatures by id."""
 
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
@@ -66,12 +68,13 @@ class Variant:
 
     sockets: Sockets
     function: Function | None = None
-    """Inputs in the order of the sockets to the output; to a tuple of all where there are more."""
+    """Function of the inputs in the order of the sockets; it returns the output, or a tuple of
+    several."""
 
 
 @dataclass
 class NodeReading:
-    """What operations may ask while a node is read."""
+    """Facts about a graph and a node for the functions of operations while the node is read."""
 
     types: tuple[str, ...]
     variables: tuple[Variable, ...]
@@ -79,14 +82,14 @@ class NodeReading:
     file: Mapping[str, Any]
     """The root of the glTF JSON."""
     inputs: Mapping[str, str]
-    """Types by socket id, as the node has them."""
+    """Types of the node's inputs by socket id."""
     flow_ids: tuple[str, ...]
     """Output flows that are connected."""
     configuration: Mapping[str, Any]
 
 
 class MadeNode(Protocol):
-    """A checked node, as far as its first state depends on it."""
+    """A checked node with the properties that its initial state depends on."""
 
     @property
     def index(self) -> int: ...
@@ -99,12 +102,12 @@ class MadeNode(Protocol):
 
 
 class NodeMaking(Protocol):
-    """What the closures of one node are made of."""
+    """Services for the function that prepares the closures of one node."""
 
     state: list[Any]
-    """The internal state."""
+    """Internal state of the node."""
     behavior: Any
-    """The ``Behavior`` that they belong to."""
+    """The ``Behavior`` of the closures."""
 
     @property
     def node(self) -> MadeNode: ...
@@ -115,22 +118,22 @@ class NodeMaking(Protocol):
         """Connected output flows, in the order of the text."""
 
     def push(self, flow: Callable[[], None], /) -> None:
-        """Activate this next; what was pushed last runs first."""
+        """Activate this flow next; the last one pushed runs first."""
 
     def input(self, socket: str, default: Any = None) -> Callable[[], Any]:
         """The closure of an input value."""
 
     def flow(self, name: str) -> Callable[[], None] | None:
-        """What an output flow activates; ``None`` where it is unconnected."""
+        """The closure that an output flow activates; ``None`` if it is unconnected."""
 
-    def remember_done(self) -> None:
-        """The ``done`` flow of the node is activated by the behavior, by the node's index."""
+    def register_done(self) -> None:
+        """Let the behavior activate the ``done`` flow by the index of the node."""
 
-    def remembered(self, compute: Callable[[], Any]) -> Callable[[], Any]:
-        """The same value until something is activated."""
+    def memoized(self, compute: Callable[[], Any]) -> Callable[[], Any]:
+        """A closure whose value is computed once per activation."""
 
     def shared(self, name: str, make: Callable[[NodeMaking], Any]) -> Any:
-        """Something that several outputs use."""
+        """A value that several outputs of the node share, made on first use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,51 +143,51 @@ class Operation:
     name: str
     summary: str
     extension: str = ""
-    """Which text declares it; empty: the core text."""
+    """Extension whose text declares it; empty for the core text."""
     variants: tuple[Variant, ...] = ()
     flows_in: tuple[str, ...] = ()
     flows_out: tuple[str, ...] = ()
-    """The fixed ones; operations with flows by configuration name more in :attr:`find_flows`."""
+    """Fixed output flows; :attr:`find_flows` gives those that depend on the configuration."""
     configuration: Mapping[str, str] = field(default_factory=dict)
-    """Property to ``bool``, ``int``, ``int[]`` or ``string``."""
+    """Properties by name: ``bool``, ``int``, ``int[]`` or ``string``."""
     defaults: Mapping[str, Any] | None = None
-    """The default configuration; ``None``: there is none, or nothing to configure."""
+    """The default configuration; ``None`` if there is none, or nothing to configure."""
     find_sockets: Callable[[NodeReading], Sockets | str] | None = None
-    """Value sockets that the configuration decides, of a ``NodeReading``; a text says what is
-    wrong with it."""
+    """Finds value sockets that depend on the configuration; a text result states the error in
+    it."""
     find_flows: Callable[[NodeReading], tuple[Sequence[str], Sequence[str]]] | None = None
-    """Input and output flows that the configuration decides, of a ``NodeReading``."""
+    """Finds input and output flows that depend on the configuration."""
     check: Callable[[NodeReading, dict[str, Any]], str] | None = None
-    """What is wrong with a value of the configuration, of a ``NodeReading`` and its values."""
+    """Returns the error in the values of a configuration, empty if there is none."""
     optional: frozenset[str] = frozenset()
-    """Inputs with a default, which the file need not connect."""
+    """Names of inputs with a default, which the file need not connect."""
     slots: tuple[str, ...] = ()
-    """Outputs that show the internal state: the first members of it, in this order."""
+    """Outputs that show the first members of the internal state, in this order."""
     state: Callable[[MadeNode], list[Any]] | None = None
-    """The internal state of a ``GraphNode`` as it begins; members never change in themselves."""
+    """Makes the initial internal state; its members are immutable."""
     prepare: Callable[[NodeMaking], Mapping[str, Callable[[], None]]] | None = None
-    """The closures of the input flows of a ``NodeMaking``; of an event, none. What a node calls
-    itself is there too, under names that no socket has."""
+    """Prepares the closures of the input flows; none for an event. Closures that the node itself
+    calls are included, under names that no socket has."""
     make_output: Callable[[NodeMaking, str], Callable[[], Any]] | None = None
-    """The closure of one output value of a ``NodeMaking`` that neither is pure nor state."""
+    """Makes the closure of one output value that is neither pure nor state."""
 
     @property
     def is_value(self) -> bool:
-        """True where it has no flows: its outputs are computed when asked for."""
+        """True if the operation has no flows: its outputs are computed on demand."""
         return self.prepare is None
 
     @property
     def is_event(self) -> bool:
-        """True where it begins flows."""
+        """True if the operation begins flows."""
         return self.name.startswith("event/") and not self.flows_in and self.prepare is not None
 
 
 OPERATIONS: Final[dict[tuple[str, str], Operation]] = {}
-"""By extension and name."""
+"""All operations by extension and name."""
 
 
 def find_operation(extension: str, name: str) -> Operation | None:
-    """The operation of that name; ``None`` where the text has none."""
+    """The operation of that name; ``None`` if the text has none."""
     return OPERATIONS.get((extension, name))
 
 

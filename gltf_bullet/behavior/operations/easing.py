@@ -1,4 +1,4 @@
-"""Values on their way ("Variable Interpolate", "Pointer Interpolate")."""
+"""Interpolations over time of variables and properties ("Variable Interpolate", ...)."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from gltf_bullet.behavior.values import Reference, Value
 __all__ = ["MOST_EASINGS", "Easing", "Easings", "bezier"]
 
 MOST_EASINGS = 4096
-"""At once, of variables and of properties."""
+"""Most interpolations at a time, of variables and properties together."""
 
 
 class Easing(NamedTuple):
-    """One value on its way."""
+    """One interpolation that is running."""
 
     since: float
-    """[s]"""
+    """Time of the start [s]."""
     duration: float
-    """[s]"""
+    """Duration [s]."""
     begin: Value
     target: Value
     p1: tuple[float, ...]
     p2: tuple[float, ...]
     """Control points of a cubic Bezier curve from (0, 0) to (1, 1)."""
     is_arc: bool
-    """True where it goes along the arc of a rotation."""
+    """True if it follows the arc of a rotation."""
     node: int
-    """Whose ``done`` flow follows."""
+    """Index of the node whose ``done`` flow follows."""
 
     def at(self, now: float) -> tuple[Value, bool] | None:
-        """The value at a time, and whether it is the last one; ``None``: it has not begun."""
+        """The value at a time, and True if it is the last; ``None`` before the start."""
         passed = now - self.since
         if self.duration <= 0.0 or passed >= self.duration - 1e-9:
             return self.target, True
         if passed <= 0.0 or not isinstance(self.begin, (float, tuple)):
             return None
-        if isinstance(self.begin, Reference):  # nothing lies between two references
+        if isinstance(self.begin, Reference):  # there are no values between two references
             return None
         way = bezier(passed / self.duration, self.p1, self.p2)
         if self.is_arc:
@@ -46,13 +46,13 @@ class Easing(NamedTuple):
 
 
 class Easings:
-    """All of one graph, by variable index or by pointer, in the order of their beginning."""
+    """All interpolations of a graph by variable index or pointer, in the order of their start."""
 
     def __init__(self) -> None:
         self.running: dict[int | str, Easing] = {}
 
     def begin(self, key: int | str, easing: Easing) -> bool:
-        """Start one, in the place of another of the same thing; whether there is room."""
+        """Start one, replacing another of the same target; returns False if there are too many."""
         if key not in self.running and len(self.running) >= MOST_EASINGS:
             return False
         self.running.pop(key, None)
@@ -61,7 +61,7 @@ class Easings:
 
 
 def bezier(t: float, p1: tuple[float, ...], p2: tuple[float, ...]) -> float:
-    """The height of the curve where its x is ``t``; x grows along it, as both p.x are in 0..1."""
+    """Value of the curve at x = ``t``; x increases along it, as both p.x are in 0..1."""
     (x1, y1), (x2, y2) = p1, p2
     low, high, s = 0.0, 1.0, t
     for _ in range(64):

@@ -1,4 +1,4 @@
-"""Where flows begin: start, ticks, custom events, selection, hovering; and the log."""
+"""Events, which begin flows: start, ticks, custom events, selection, hovering; and the log."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ declare(
 )  # fmt: skip
 
 
-# --- people -----------------------------------------------------------------------------------
+# --- selection and hovering -------------------------------------------------------------------
 
 
 def _known_node(node: NodeReading, configuration: dict[str, Any]) -> str:
@@ -122,7 +122,7 @@ _POINTS = "float3 selectionPoint, float3 selectionRayOrigin"
 declare(
     "event/onSelect", "when a node, or one below, is selected",
     (f"-> ref selectedNode, int controllerIndex, {_POINTS}, ref event", None),
-    # Of an earlier draft.
+    # The int output is of an earlier draft.
     (f"-> int selectedNodeIndex, int controllerIndex, {_POINTS}, ref event", None),
     extension="KHR_node_selectability", **_ON_NODE,
     slots=("selectedNode", "controllerIndex", "selectionPoint", "selectionRayOrigin", "event",
@@ -144,7 +144,7 @@ for _way in ("In", "Out"):
 
 
 def message_parts(message: str) -> tuple[list[str], list[str]] | None:
-    """Literal parts and the sockets between them; ``None`` where the brackets do not match."""
+    """Literal parts and the sockets between them; ``None`` if the brackets do not match."""
     literals, sockets, now = [""], [], 0
     socket = ""
     for letter in message:

@@ -1,4 +1,4 @@
-"""Control flow: what is activated, in which order, how often and when."""
+"""Control flow: sequences, branches, loops, delays; and values chosen by condition or chance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gltf_bullet.behavior.values import wrapped
 Closures = Mapping[str, Callable[[], None]]
 
 _SOON = 1e-9
-"""[s] Times that differ by less are the same: sums of time steps round."""
+"""Tolerance [s] of comparisons of times: sums of time steps round."""
 
 
 def _connected(node: NodeReading) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -166,7 +166,7 @@ def _wait_all(node: NodeMaking) -> Closures:
 
 
 def is_duration(seconds: float) -> bool:
-    """Whether a time may be waited for: neither NaN, infinite nor negative."""
+    """Return True if a delay of this duration is possible: not NaN, infinite or negative."""
     return 0.0 <= seconds < 1e12
 
 
@@ -197,7 +197,7 @@ def _throttle(node: NodeMaking) -> Closures:
 def _set_delay(node: NodeMaking) -> Closures:
     duration, state, push, behavior = node.input("duration"), node.state, node.push, node.behavior
     out, err, index = node.flow("out"), node.flow("err"), node.node.index
-    node.remember_done()
+    node.register_done()
 
     def enter() -> None:
         wait = duration()
@@ -328,7 +328,7 @@ def _select_case(node: NodeMaking, _: str) -> Callable[[], Any]:
 
 
 def _random(node: NodeMaking, _: str) -> Callable[[], float]:
-    draw: Callable[[], float] = node.remembered(node.behavior.draw)
+    draw: Callable[[], float] = node.memoized(node.behavior.draw)
     return draw
 
 

@@ -1,4 +1,4 @@
-"""Functions of numbers as the text states them, special values included ("Math Operations")."""
+"""Functions of numbers as the text defines them, special values included ("Math Operations")."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["atan2", "maximum", "minimum", "quotient"]
 _NAN: Final = math.nan
 _INF: Final = math.inf
 _WHOLE: Final = 2.0**52
-"""From here on every number is an integer."""
+"""Magnitude from which on every number is an integer."""
 
 
 def _each(one: Callable[..., float]) -> Callable[[str], Callable[..., object]]:
-    """A function of numbers as one of every type, component by component."""
+    """A function of every float type from a function of numbers, component by component."""
 
     def of_type(kind: str) -> Callable[..., object]:
         if SIZES[kind] == 1:
@@ -31,7 +31,7 @@ def _each(one: Callable[..., float]) -> Callable[[str], Callable[..., object]]:
 
 
 def _guarded(function: Callable[[float], float], beyond: float = _NAN) -> Callable[[float], float]:
-    """A function of Python's ``math``, with values instead of exceptions."""
+    """A function of Python's ``math`` that returns NaN or infinity instead of raising."""
 
     def guarded(a: float) -> float:
         try:
@@ -96,7 +96,7 @@ def _product(a: float, b: float) -> float:
 
 
 def quotient(a: float, b: float) -> float:
-    """``a / b`` as IEEE 754 has it."""
+    """``a / b`` by the rules of IEEE 754."""
     if b != 0.0:
         return a / b
     if a == 0.0 or a != a or b != b:
@@ -112,7 +112,7 @@ def _remainder(a: float, b: float) -> float:
 
 
 def minimum(a: float, b: float) -> float:
-    """The smaller one; NaN where one is, and -0 is less than +0."""
+    """The smaller number; NaN if one is NaN, and -0 is less than +0."""
     if a != a or b != b:
         return _NAN
     if a == b:
@@ -121,7 +121,7 @@ def minimum(a: float, b: float) -> float:
 
 
 def maximum(a: float, b: float) -> float:
-    """The larger one; NaN where one is, and -0 is less than +0."""
+    """The larger number; NaN if one is NaN, and -0 is less than +0."""
     if a != a or b != b:
         return _NAN
     if a == b:
@@ -219,7 +219,7 @@ declare(
 def _equal(kind: str) -> Callable[..., bool]:
     if SIZES[kind] == 1:
         return lambda a, b: a == b
-    # Not of tuples: they take the same object for equal, NaN or not.
+    # Tuples compare by identity first, so that NaN would equal itself.
     return lambda a, b: all(x == y for x, y in zip(a, b, strict=True))
 
 
@@ -247,7 +247,7 @@ declare("math/isInf", "whether a is infinite", ("float a -> bool value", math.is
 
 
 def atan2(a: float, b: float) -> float:
-    """The angle of (b, a) as IEEE 754 has it."""
+    """The angle of (b, a) by the rules of IEEE 754."""
     return math.atan2(a, b)
 
 

@@ -18,7 +18,7 @@ _NANS = (math.nan, math.nan, math.nan)
 
 
 def _node_index(node: NodeMaking) -> Callable[[], int]:
-    """The glTF node that an input names, by number or by reference; -1 where there is none."""
+    """The glTF node that an input names, by number or by reference; -1 if there is none."""
     source, count = node.input("nodeIndex"), node.behavior.node_count
 
     def find() -> int:
@@ -58,8 +58,8 @@ def _apply_point_impulse(node: NodeMaking) -> Closures:
     return {"in": enter}
 
 
-def _nobody(node: MadeNode, socket: str) -> int | None:
-    """No node, as the graph has declared the output."""
+def _no_node(node: MadeNode, socket: str) -> int | None:
+    """Value of an output for no node, by the type that the graph has declared."""
     return None if node.outputs.get(socket) == "ref" else -1
 
 
@@ -94,7 +94,7 @@ def _is_trigger(node: NodeReading, configuration: dict[str, Any]) -> str:
     return "" if owner is not None else "nodeIndex: the index of a node with a trigger"
 
 
-# The text of physics has indices; the ratified text of graphs has references for the same.
+# The text of physics has indices; the ratified text of graphs has references instead.
 _OPTIONAL = frozenset({"linearImpulse", "angularImpulse"})
 declare(
     "rigid_body/applyImpulse", "an impulse on a body",
@@ -116,7 +116,7 @@ declare(
     extension=_PHYSICS, optional=frozenset({"collisionFilterIndex"}),
     flows_in=("in",), flows_out=("hit", "miss"), prepare=_ray_cast,
     slots=("hitNodeIndex", "hitFraction", "hitNormal"),
-    state=lambda node: [_nobody(node, "hitNodeIndex"), math.nan, _NANS],
+    state=lambda node: [_no_node(node, "hitNodeIndex"), math.nan, _NANS],
 )  # fmt: skip
 for _way in ("Entered", "Exited"):
     declare(
@@ -125,5 +125,5 @@ for _way in ("Entered", "Exited"):
         ("-> ref colliderNodeIndex, ref motionNodeIndex", None),
         extension=_PHYSICS, configuration={"nodeIndex": "int"}, check=_is_trigger,
         flows_out=("out",), prepare=lambda _: {},
-        slots=_CROSSED, state=lambda node: [_nobody(node, socket) for socket in _CROSSED],
+        slots=_CROSSED, state=lambda node: [_no_node(node, socket) for socket in _CROSSED],
     )  # fmt: skip

@@ -100,7 +100,7 @@ def _interpolate_variable(node: NodeMaking) -> Closures:
     inputs = [node.input(name) for name in (_VALUE, *_EASING)]
     is_arc, push = node.configuration["useSlerp"], node.push
     out, err, index = node.flow("out"), node.flow("err"), node.node.index
-    node.remember_done()
+    node.register_done()
 
     def enter() -> None:
         target, duration, p1, p2 = (source() for source in inputs)
@@ -173,7 +173,7 @@ def _pointer_sockets(
 
 
 def _access(node: NodeMaking) -> Callable[[], Any]:
-    """Finds the property that the parameters name now, of the right type: pointer and property."""
+    """A closure that returns the pointer and the property of the current parameters."""
     template = _template(node.configuration)
     kind, behavior = node.behavior.graph.types[node.configuration["type"]], node.behavior
     parameters = [node.input(name) for name, _ in template.parameters]
@@ -200,7 +200,7 @@ def _access(node: NodeMaking) -> Callable[[], Any]:
         try:
             return known[values]
         except KeyError:
-            if len(known) >= 4096:  # indices that a graph counts up
+            if len(known) >= 4096:  # a graph may count indices up for ever
                 known.clear()
             return known.setdefault(values, find(*values))
 
@@ -216,7 +216,7 @@ def _get_pointer(node: NodeMaking, output: str) -> Callable[[], Any]:
         value = None if found is None else found[1].get()
         return (default, False) if value is None else (value, True)
 
-    whole = node.shared("whole", lambda n: n.remembered(read))
+    whole = node.shared("whole", lambda n: n.memoized(read))
     place = 0 if output == _VALUE else 1
     return lambda: whole()[place]
 
@@ -244,7 +244,7 @@ def _interpolate_pointer(node: NodeMaking) -> Closures:
     access, behavior, push = _access(node), node.behavior, node.push
     inputs = [node.input(name) for name in (_VALUE, *_EASING)]
     out, err, index = node.flow("out"), node.flow("err"), node.node.index
-    node.remember_done()
+    node.register_done()
 
     def enter() -> None:
         target, duration, p1, p2 = (source() for source in inputs)
@@ -288,7 +288,7 @@ declare(
 
 
 def _animation_index(node: NodeMaking) -> Callable[[], int | None]:
-    """The index of a valid animation; of an earlier draft it is an int."""
+    """The index of a valid animation; in an earlier draft it is an int."""
     source, span = node.input("animation"), node.behavior.host.animation_span
 
     def find() -> int | None:
@@ -304,7 +304,7 @@ def _start_animation(node: NodeMaking) -> Closures:
     animation, playing, push = _animation_index(node), node.behavior.playing, node.push
     inputs = [node.input(name) for name in ("startTime", "endTime", "speed")]
     out, err, index, behavior = node.flow("out"), node.flow("err"), node.node.index, node.behavior
-    node.remember_done()
+    node.register_done()
 
     def enter() -> None:
         start, end, speed = (source() for source in inputs)
@@ -346,7 +346,7 @@ def _stop_animation_at(node: NodeMaking) -> Closures:
         node.flow("err"),
         node.node.index,
     )
-    node.remember_done()
+    node.register_done()
 
     def enter() -> None:
         found, stop = animation(), time()

@@ -1,7 +1,8 @@
-"""Vectors, matrices, quaternions and colours as the text states them.
+"""Vectors, matrices, quaternions and colours as the text defines them.
 
 Plain tuples throughout: arrays of numpy cost more than they save at these sizes, and their sums
-depend on the machine. Matrices are tuples of columns, quaternions xyzw.
+depend on the machine. Matrices are tuples of columns, quaternions xyzw. The file is long since all
+these operations share a few functions of tuples.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ __all__ = ["blend", "composed", "multiplied", "quat_slerp"]
 Floats: TypeAlias = tuple[float, ...]
 
 _CLOSE: Final = 1e-12
-"""Cosines this near to +-1 are of the same direction, or of opposite ones: 1.4e-6 rad."""
+"""Distance from +-1 of cosines of equal or opposite directions: 1.4e-6 rad."""
 _TINY: Final = 1e-150
-"""Vectors no longer than this have no direction that can be computed."""
+"""Greatest length of a vector whose direction cannot be computed."""
 _ROUNDING: Final = 1e-6
-"""By how much the cosine of two unit vectors of single precision may be above 1."""
+"""Amount by which the cosine of two unit vectors of single precision may exceed 1."""
 
 
 def _dot(a: Floats, b: Floats) -> float:
@@ -50,7 +51,7 @@ def _length(a: Floats) -> float:
 
 
 def _arccosine(d: float) -> float:
-    """Find the angle of a cosine that rounding may have taken beyond 1; NaN where it is none."""
+    """The angle of a cosine that rounding may have taken beyond 1; NaN outside of that."""
     if abs(d) <= 1.0:
         return math.acos(d)
     if abs(d) <= 1.0 + _ROUNDING:
@@ -72,14 +73,14 @@ def _one_normalized(a: Floats) -> tuple[Floats, bool]:
 
 
 def _perpendicular(a: Floats) -> Floats:
-    """Some unit vector at right angles to ``a``."""
+    """A unit vector at right angles to ``a``."""
     smallest = min(range(3), key=lambda k: abs(a[k]))
     axis = tuple(float(k == smallest) for k in range(3))
     return _unit_or_nan(_cross(a, axis))
 
 
 def blend(a: Any, b: Any, c: float) -> Any:
-    """``(1 - c) a + c b``, of numbers or tuples."""
+    """``(1 - c) a + c b``, for numbers or tuples."""
     if isinstance(a, tuple):
         return tuple([(1.0 - c) * x + c * y for x, y in zip(a, b, strict=True)])
     return (1.0 - c) * a + c * b
@@ -239,7 +240,7 @@ def _decomposed(a: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _from_columns(x: Floats, y: Floats, z: Floats) -> Floats:
-    """The unit quaternion of a rotation matrix; of a sheared one, of one near it."""
+    """The unit quaternion of a rotation matrix; for a sheared one, one near it."""
     trace = x[0] + y[1] + z[2]
     candidates = (trace, x[0], y[1], z[2])
     largest = max(range(4), key=lambda k: candidates[k])
@@ -337,7 +338,7 @@ _AXES: Final = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)
 
 
 def from_angles(order: str) -> Callable[[float, float, float], Floats]:
-    """Intrinsic rotations about the axes in this order: the first one stands on the left."""
+    """Intrinsic rotations about the axes in this order: the first one is the leftmost factor."""
 
     def turned(x: float, y: float, z: float) -> Floats:
         angles = {"x": x, "y": y, "z": z}
@@ -348,7 +349,7 @@ def from_angles(order: str) -> Callable[[float, float, float], Floats]:
 
 
 def quat_slerp(a: Floats, b: Floats, c: float) -> Floats:
-    """Spherical interpolation of unit quaternions, along the shorter way."""
+    """Spherical interpolation of unit quaternions, along the shorter arc."""
     cosine = _dot(a, b)
     if cosine < 0.0:
         cosine, b = -cosine, _scaled(b, -1.0)

@@ -22,7 +22,7 @@ import pybullet
 from gltf_bullet.bullet.contacts.contact_softness import ENGINE_ERP, fixed_softness
 from gltf_bullet.bullet.session import EngineLink, SolidLink
 from gltf_bullet.planning.body_plans import ColliderGroup, StaticPlan, SurfacePlan
-from gltf_bullet.planning.contacts.pair_factors import aimed_factor, restitution_factors
+from gltf_bullet.planning.contacts.pair_factors import pair_specific_factor, restitution_factors
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.planning.shapes.shape_plans import BvhPlan
 from gltf_bullet.transforms import FloatArray
@@ -129,7 +129,7 @@ class RestitutionTuning:
             factor = float(factors[row])
             if surface.only_against is not None:
                 partner = contacts.index_of[surface.only_against.key]
-                factor = aimed_factor(wanted[row, partner], factors[partner])
+                factor = pair_specific_factor(wanted[row, partner], factors[partner])
             self._restitution_of[body_id, link_index] = factor
             self._write((body_id, link_index), part)
 

@@ -1,7 +1,7 @@
-"""The pictures of ``gltf-bullet simulate``: which frames, from where, by which renderer.
+"""The pictures of ``gltf-bullet simulate``: frames, camera and renderer.
 
-A film without a camera of the file frames everything that moves while it runs: the simulation runs
-once to see how far that is, and a second time, from its start and identical, to be drawn.
+A film without a camera of the file frames everything that moves in the run: the simulation runs
+once to measure that, and a second time, identically from its start, to be drawn.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 __all__ = ["Film", "FilmOptions"]
 
 BOXES_PER_SECOND = 15.0
-"""How often a run is looked at for the space that it takes."""
+"""Rate [1/s] at which the extent of the moving objects is sampled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilmOptions:
-    """What the user asked for."""
+    """Options of pictures and films."""
 
     png: Path | None
     filmstrip: Path | None
@@ -47,7 +47,7 @@ class FilmOptions:
 
     @property
     def is_moving(self) -> bool:
-        """Whether more than the last frame is wanted."""
+        """True if more frames than the last are requested."""
         return any(path is not None for path in (self.filmstrip, self.mp4, self.gif))
 
 
@@ -69,7 +69,7 @@ class Film:
 
     @contextmanager
     def world(self, *, gravity: Vec3, time_step: float) -> Iterator[int]:
-        """The world to simulate in, with EGL where it is wanted and works."""
+        """The world of the simulation, with EGL if that is requested and works."""
         from gltf_bullet.bullet.owned_world import close_world, open_world
         from gltf_bullet.bullet.rendering.egl import driver_talk_aside, egl_works, load_egl
 
@@ -88,13 +88,13 @@ class Film:
             yield client
 
     def load_options(self, visuals: Visuals) -> dict[str, object]:
-        """What ``LoadOptions`` must say for what is wanted."""
+        """Values of ``LoadOptions`` that the requested pictures need."""
         if not (self._options.is_moving or self._options.png is not None):
             visuals = "none"
         return {"visuals": visuals, "visual_files": self._uses_egl}
 
     def begin(self, scene: Scene, steps: int, dt: float) -> None:
-        """Look at the scene before its first step; ends the program without the camera."""
+        """Prepare for a scene before its first step; ends the program if the camera is missing."""
         self._scene, self._steps, self._dt = scene, steps, dt
         self._box_steps = max(1, round(1.0 / (BOXES_PER_SECOND * dt)))
         name = self._options.camera
@@ -111,16 +111,16 @@ class Film:
             self._boxes = ([moving], resting)
 
     def watch(self, step: int) -> None:
-        """See how far things go; after every step of the first run."""
+        """Sample the extent of the scene; called after every step of the first run."""
         if self._boxes is not None and self._scene is not None and step % self._box_steps == 0:
             self._boxes[0].append(self._scene.pictures.boxes()[0])
 
     def roll(self, run: Callable[[Callable[[int], None]], None], *, at_start: bool = False) -> None:
-        """Draw all that was asked for, running the simulation again where films are.
+        """Draw all requested pictures; for films the simulation is repeated.
 
         Args:
             run: Makes all steps again.
-            at_start: Show the place where things began: some fall for good.
+            at_start: Frame the place of the start, since some objects fall for ever.
         """
         self._at_start = at_start
         options, scene, start = self._options, self._scene, self._start
@@ -169,7 +169,7 @@ class Film:
         frames.close()
 
     def _camera(self) -> str | Camera | None:
-        """One camera for the whole film."""
+        """The camera of the whole film."""
         if (still := self._place_of_start()) is not None:
             return still
         from gltf_bullet.rendering.camera import course_boxes, framing_camera
@@ -183,7 +183,7 @@ class Film:
         )
 
     def _place_of_start(self) -> Camera | None:
-        """The camera on where things began; ``None`` where it follows them."""
+        """The camera on the place of the start; ``None`` if the film follows the objects."""
         from gltf_bullet.rendering.camera import framing_camera
 
         stated = self._options.camera is not None
@@ -193,7 +193,7 @@ class Film:
         return framing_camera(*self._first, self._scene.core.placement.up, width / height)
 
     def _draw(self, camera: str | Camera | None, *, smooth: bool = False) -> PixelArray:
-        """A frame; ``smooth`` takes four times as long and has no stairs along edges."""
+        """A frame; ``smooth`` takes four times as long and avoids jagged edges."""
         from PIL import Image
 
         if self._scene is None:

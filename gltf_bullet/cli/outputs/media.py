@@ -1,4 +1,4 @@
-"""Pictures over time as files: what ``gltf-bullet simulate`` was asked for."""
+"""Picture and film files of ``gltf-bullet simulate``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PixelArray = npt.NDArray[np.uint8]
 
 
 def require_media(module: str, what: str, extra: str = "media") -> Any:
-    """A module of an extra, or a clear end of the program."""
+    """A module of an extra; without it, the program ends with a message."""
     try:
         return import_module(module)
     except ImportError:
@@ -31,7 +31,7 @@ def require_media(module: str, what: str, extra: str = "media") -> Any:
 
 
 def write_picture(path: Path, pixels: PixelArray) -> None:
-    """A picture file; folders above it are made."""
+    """Write a picture file; folders above it are created."""
     from PIL import Image
 
     with written_aside(path) as aside:
@@ -39,7 +39,7 @@ def write_picture(path: Path, pixels: PixelArray) -> None:
 
 
 class Frames:
-    """Takes frames one by one and writes what was asked for."""
+    """Distributes frames to the requested film files."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Frames:
         self._movie = MovieFile(path, self._fps)
 
     def add_moving(self, pixels: PixelArray) -> None:
-        """The next frame of the films."""
+        """Add the next frame of the films."""
         movie = self._movie
         if movie is not None:
             self._attempts.do("--mp4", lambda: movie.add(pixels))
@@ -70,7 +70,7 @@ class Frames:
             self._attempts.do("--gif", lambda: self._gif_frames.add(pixels))
 
     def add_strip(self, time: float, pixels: PixelArray) -> None:
-        """The next picture of the filmstrip, at ``time`` [s]."""
+        """Add the next picture of the filmstrip, at ``time`` [s]."""
         self._strip_frames.append((time, pixels))
 
     def close(self) -> None:
@@ -88,6 +88,6 @@ class Frames:
             )
 
     def discard(self) -> None:
-        """Leave what was there before, where the film did not come to its end."""
+        """Keep the former files if the film is incomplete."""
         if self._movie is not None:
             self._movie.discard()

@@ -16,16 +16,16 @@ from gltf_bullet.runtime.telemetry import Telemetry
 __all__ = ["require_plots", "write_plot"]
 
 MOST_NAMED = 10
-"""Lines with names in one legend; more are drawn grey."""
+"""Most lines with names in one legend; if there are more, they are grey."""
 
 
 def require_plots() -> None:
-    """End the program where there is nothing to plot with."""
+    """End the program if matplotlib is missing."""
     require_media("matplotlib", "--plot")
 
 
 def write_plot(path: Path, telemetry: Telemetry, title: str) -> None:
-    """One panel per kind of number."""
+    """Write a picture with one panel per kind of number."""
     figure_module = require_media("matplotlib.figure", "--plot")
     energies = {"kinetic": telemetry.kinetic}
     if np.isfinite(telemetry.potential).all():
@@ -53,7 +53,7 @@ def write_plot(path: Path, telemetry: Telemetry, title: str) -> None:
 
 
 def _as_text(name: str) -> str:
-    """Without formulas; a name that begins with ``_`` would not be in the legend."""
+    """A name without formulas; the legend would omit one that begins with ``_``."""
     text = printable(name).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 

@@ -1,4 +1,4 @@
-"""``gltf-bullet simulate --csv``: rows that reach the disk as they come."""
+"""``gltf-bullet simulate --csv``: a table whose rows are written as they are produced."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from gltf_bullet.printable import printable
 __all__ = ["CsvTable", "text_cell"]
 
 _FORMULA = ("=", "+", "-", "@")
-"""What makes a cell a formula to programs for tables, which may call others."""
+"""Characters that make a cell a formula, which may call other programs, in spreadsheets."""
 
 
 def text_cell(text: str) -> str:
-    """A name of a file as text in a cell: in one line, and after ``'`` where it began a formula."""
+    """A name of a file as text of a cell: in one line, after ``'`` if it would be a formula."""
     text = printable(text)
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 class CsvTable:
-    """A table that is there whole or not at all."""
+    """A table file that replaces another only when complete."""
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
         self._path, self._columns = path, columns
@@ -31,7 +31,7 @@ class CsvTable:
         self._stream: TextIO | None = None
 
     def open(self) -> None:
-        """Make folders and file.
+        """Create the file and the folders above it.
 
         Raises:
             OSError: It cannot be written.
@@ -42,7 +42,7 @@ class CsvTable:
         self.write([self._columns])
 
     def write(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Add rows.
+        """Append rows.
 
         Raises:
             OSError: The disk is full.
@@ -51,7 +51,7 @@ class CsvTable:
             csv.writer(self._stream).writerows(rows)
 
     def commit(self) -> None:
-        """Put the file in its place.
+        """Move the file to its place.
 
         Raises:
             OSError: It cannot be written.
@@ -61,7 +61,7 @@ class CsvTable:
             self._file.commit()
 
     def discard(self) -> None:
-        """Leave what was there before."""
+        """Keep the former file instead."""
         if self._stream is not None and self._file is not None:
             self._stream.close()
             self._file.discard()

@@ -1,7 +1,7 @@
 """Actuators of joints as drives: ``gain * ctrl + b0 + b1 * length + b2 * velocity``.
 
-The length of an actuator is ``gear`` times the position of its joint, which feels ``gear`` times
-its force (MuJoCo, "Actuation model").
+The length of an actuator is ``gear`` times the position of its joint, and the force on the joint
+is ``gear`` times the force of the actuator (MuJoCo, "Actuation model").
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _NO_DYNAMICS, _FILTER, _FILTER_EXACT = 0, 2, 3
 
 @dataclass(slots=True)
 class ActuatorDrives:
-    """What actuators are to the joints of a model."""
+    """Drives and notes from the actuators of a model, and the actuators without a drive."""
 
     drives: dict[int, list[JointDrive]] = field(default_factory=dict)
-    """By joint; their axis is to be filled in."""
+    """Drives by joint; their axis is to be filled in."""
     notes: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
-    """By joint, for ``extras``."""
+    """Notes for ``extras`` by joint."""
     lost: dict[str, list[str]] = field(default_factory=dict)
-    """Names by why there is no drive."""
+    """Names of actuators without a drive, by the reason."""
     filtered: list[str] = field(default_factory=list)
-    """Those whose activation follows the control late."""
+    """Names of actuators whose activation follows the control with a delay."""
     lopsided: list[str] = field(default_factory=list)
-    """Those that push and pull with different limits."""
+    """Names of actuators with different limits for both directions."""
 
 
 def read_actuators(model: MjcfModel, controls: Mapping[int, float]) -> ActuatorDrives:
@@ -43,7 +43,7 @@ def read_actuators(model: MjcfModel, controls: Mapping[int, float]) -> ActuatorD
 
     Args:
         model: The model.
-        controls: The controls that the drives start with, by actuator; 0 where none is given.
+        controls: Initial controls of the drives by actuator; 0 for actuators without an entry.
     """
     result = ActuatorDrives()
     for number in range(model.count("actuator")):
@@ -57,7 +57,7 @@ def read_actuators(model: MjcfModel, controls: Mapping[int, float]) -> ActuatorD
 
 
 def _why_lost(model: MjcfModel, number: int) -> str:
-    """What no drive can be made of, in words, or ``""``."""
+    """Reason why an actuator has no drive, in words; empty if it has one."""
     if model["actuator_trntype"][number] not in (_JOINT, _JOINT_IN_PARENT):
         return "transmission to no joint"
     joint = int(model["actuator_trnid"][number, 0])
@@ -113,7 +113,7 @@ def _add(result: ActuatorDrives, model: MjcfModel, number: int, name: str, contr
     stiffness, damping = -bias[1] * gear**2, -bias[2] * gear**2
     bound = min(limits)
     if stiffness == 0.0 and damping == 0.0 and math.isinf(bound):
-        return  # a motor without bounds: what it does is up to its control
+        return  # a motor without bounds: its force depends on its control alone
     constant = gear * (gain * control + bias[0])
     is_hinge = model["jnt_type"][joint] == JointType.HINGE
     result.drives.setdefault(joint, []).append(

@@ -1,4 +1,4 @@
-"""MJCF compiled by MuJoCo, in a process that may end, hang or grow without harm."""
+"""MJCF compiled by MuJoCo, in a process that may end, hang or use up its memory without harm."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from gltf_bullet.errors import ContainerError
 __all__ = ["compile_mjcf"]
 
 _SECONDS: Final = 120
-"""Of processor time; the largest model that was tried (30 MB of meshes) takes 4."""
+"""[s] Most processor time; the largest model that was tried (30 MB of meshes) takes 4."""
 _MEMORY: Final = 6 << 30
-"""[bytes] Of addresses beyond what libraries take."""
+"""[bytes] Most address space beyond that of libraries."""
 _FAILED: Final = 3
-"""How the program ends where MuJoCo raises."""
+"""Exit code of the program when MuJoCo raises."""
 _LONGEST: Final = 400
-"""Characters of what MuJoCo says."""
+"""Most characters of MuJoCo's message."""
 
 
 def compile_mjcf(
@@ -36,11 +36,11 @@ def compile_mjcf(
     diagnostics: Diagnostics,
     allowed: Iterable[str | os.PathLike[str]] = (),
 ) -> MjcfModel:
-    """Compile an MJCF file with what it includes and names.
+    """Compile an MJCF file with the files that it includes and names.
 
     Args:
         path: The file.
-        diagnostics: Receives which files are missing or refused.
+        diagnostics: Receives the files that are missing or refused.
         allowed: Folders, besides its own and ROS packages, that it may name files in.
 
     Raises:
@@ -63,7 +63,7 @@ def compile_mjcf(
 
 
 def _run(source: Path, target: Path) -> str:
-    """Compile in a child process; returns why not, or ``""``."""
+    """Compile in a child process; returns the reason of a failure, or ``""``."""
     arguments = [str(program.__file__), str(source), str(target), str(_SECONDS), str(_MEMORY)]
     try:
         done = subprocess.run(  # noqa: S603  # our own program; the paths are arguments of it

@@ -1,6 +1,6 @@
-"""Equalities: ``connect`` and ``weld`` as constraints, ``joint`` as a rule of following.
+"""Equalities: ``connect`` and ``weld`` as constraints, ``joint`` as a mimic rule.
 
-They hold in ``qpos0``; what a start elsewhere breaks is closed by the engine.
+They hold in ``qpos0``; the engine closes the gap of a start at other positions.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ _OF_SITES = 6
 
 
 class Equalities:
-    """The equalities of a model, and which of them nothing is made of."""
+    """The equalities of a model: constraints, mimic rules, and those without a counterpart."""
 
     def __init__(self, model: MjcfModel) -> None:
         self._model = model
         self.lost: dict[str, list[str]] = {}
-        """Names by why there is nothing."""
+        """Names of equalities without a counterpart, by the reason."""
         self.curved: dict[str, float] = {}
-        """By name of a joint that follows another along a curve: how far the curve bends away
-        from the line within the range [rad or m]."""
+        """Largest deviation of a mimic curve from its line within the range [rad or m], by name of
+        the joint."""
         self._mimics: dict[int, MimicRule] = {}
         self._holding: list[int] = []
         for number in range(model.count("eq")):
             self._read(number)
 
     def mimic(self, joint: int) -> MimicRule | None:
-        """The rule that a joint follows."""
+        """The rule by which a joint follows another; ``None`` if it follows none."""
         return self._mimics.get(joint)
 
     def _read(self, number: int) -> None:
@@ -98,7 +98,7 @@ class Equalities:
             frames = [pose_of(model["site_pos"][s], model["site_quat"][s]) for s in ends]
             ends = [int(model["site_bodyid"][s]) for s in ends]
         elif is_weld:
-            # The point in the second body, then in the first, and how the second is turned there.
+            # The point in the second body, then in the first, and the second's relative rotation.
             frames = [pose_of(data[3:6], data[6:10]), Pose.from_translation(vector(data[:3]))]
         else:
             frames = [Pose.from_translation(vector(data[3 * k : 3 * k + 3])) for k in (0, 1)]

@@ -1,8 +1,8 @@
-"""The text of an MJCF model with its includes written out and only files that it may name.
+"""The text of an MJCF model with its includes written out, naming only permitted files.
 
-Every attribute that MuJoCo takes for a file (they are listed in its schema) is replaced by a copy
-of that file, or goes together with what needs it, so that MuJoCo opens nothing else. A model must
-not copy other files of its user into what is made of it; see ``robot_folders``.
+Every attribute that MuJoCo takes for a file (its schema lists them) is replaced by a copy of that
+file, or removed together with the elements that need it, so that MuJoCo opens nothing else. A
+model must not copy other files of its user into the result; see ``robot_folders``.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _DIRECTORIES: Final = {
     "texture": ("texturedir", "assetdir"),
     "hfield": ("assetdir", "meshdir"),
 }
-"""By element the attributes of ``<compiler>`` that say where its files are."""
+"""Attributes of ``<compiler>`` that name the folders of an element's files, by element."""
 _USERS: Final = {"mesh": "mesh", "hfield": "hfield", "model": "model"}
-"""By element the attribute of others that names it."""
+"""The attribute of other elements that names an element, by its tag."""
 _PLACE: Final = "@gltf_bullet@"
-"""Stands in the text for the folder that it will be written to."""
+"""Placeholder in the text for the folder that it will be written to."""
 _DEEPEST: Final = 8
-"""Models in models in models; MuJoCo has no need of more."""
+"""Most levels of models in models; MuJoCo needs no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class MjcfText:
 
     text: str
     files: dict[str, Path | str] = field(default_factory=dict)
-    """By the name below the folder that the text is written to; texts are of other models."""
+    """Files by their name below the folder of the text; a text is that of another model."""
 
     def write(self, path: Path) -> None:
         """Write the text, and the files beside it."""
@@ -79,7 +79,7 @@ class MjcfText:
 def read_mjcf_text(
     path: str | os.PathLike[str], diagnostics: Diagnostics, folders: RobotFolders
 ) -> MjcfText:
-    """Read a model; files that are missing or refused are reported.
+    """Read a model, and report its files that are missing or refused.
 
     Raises:
         OSError: It cannot be read.
@@ -127,7 +127,7 @@ class _Reader:
     # --- includes -----------------------------------------------------------------------------
 
     def _with_includes(self, text: str, root: XmlElement, path: Path) -> str:
-        """The text with the elements of other files in the place of their names."""
+        """The text with each include replaced by the elements of its file."""
         edits = [
             Edit(element.start, element.end, self._included_text(element, path))
             for element in root.all_below()
@@ -137,7 +137,7 @@ class _Reader:
 
     def _included_text(self, element: XmlElement, path: Path) -> str:
         name = element.get("file")
-        # MuJoCo looks beside the first file; beside the one that includes is what is meant.
+        # MuJoCo looks beside the first file; the author means the folder of the including file.
         found = self._folders.find(name) or self._beside(path, name)
         if found is None:
             self._report(element, name, "include")
@@ -199,7 +199,7 @@ class _Reader:
             yield from _edits_of_users(root, lost)
 
     def _copy(self, element: XmlElement, name: str, stated: dict[str, str]) -> str | None:
-        """The name of the copy of a file; ``None`` was reported."""
+        """The name of the copy of a file; ``None`` if it was reported as missing or refused."""
         plain = os.path.basename(name) if stated.get("strippath") == "true" else name
         directories = [stated[key] for key in _DIRECTORIES.get(element.tag, ()) if stated.get(key)]
         names = [os.path.join(directory, plain) for directory in [*directories[:1], ""]]
@@ -208,7 +208,7 @@ class _Reader:
             shown = next(filter(self._folders.is_outside, names), plain)
             self._report(element, shown, element.tag)
             return None
-        # Elements without a name are called like their files.
+        # Elements without a name are named like their files.
         copy = f"file{len(self._files)}/{re.sub(r'[^ -~]', '_', found.name)}"
         self._files[copy] = found
         if element.tag == "model":
@@ -235,7 +235,7 @@ def _white(name: str) -> str:
 
 
 def _edits_of_users(root: XmlElement, lost: dict[str, set[str]]) -> Iterator[Edit]:
-    """Geoms and other elements go with what they show."""
+    """Edits that remove geoms and other elements whose mesh, height field or model is lost."""
     for element in root.all_below():
         is_used = any(element.get(name) in lost.get(tag, ()) for tag, name in _USERS.items())
         if is_used and element.parent is not None:

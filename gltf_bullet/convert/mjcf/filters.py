@@ -1,8 +1,8 @@
-"""Who meets whom, by MuJoCo's rules, as collision filters.
+"""Collision filters from MuJoCo's rules about which geoms collide.
 
-A pair of geoms collides if a ``contype`` of one meets a ``conaffinity`` of the other, unless their
-bodies are welded, parent and child (the world is nobody's parent here), or excluded; pairs of
-``<pair>`` always do ("Collision detection", "Selection").
+A pair of geoms collides if a ``contype`` of one matches a ``conaffinity`` of the other, unless
+their bodies are welded, parent and child (the world does not count as a parent), or excluded;
+pairs of ``<pair>`` always do ("Collision detection", "Selection").
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UNKNOWN: Final = -1
 
 
 def may_bodies_meet(model: MjcfModel, one: int, other: int) -> bool:
-    """Whether geoms of two bodies may collide at all."""
+    """Return True if geoms of two bodies may collide."""
     return bool(_bodies_meet(model)[one, other])
 
 
@@ -44,14 +44,14 @@ def _bodies_meet(model: MjcfModel) -> BoolArray:
 
 
 class Contacts:
-    """Which geoms collide with anything, and their filters."""
+    """The geoms that collide with any others, and their filters."""
 
     def __init__(self, model: MjcfModel, jointed: set[frozenset[int]]) -> None:
-        """Find out.
+        """Compute the pairs of geoms that collide, and classes of equal geoms.
 
         Args:
             model: The model.
-            jointed: Pairs of bodies that joints keep apart already.
+            jointed: Pairs of bodies whose joints already exclude collisions.
         """
         bodies = model["geom_bodyid"].astype(np.intp)
         types, affinities = model["geom_contype"], model["geom_conaffinity"]
@@ -60,8 +60,8 @@ class Contacts:
         for one, other in zip(model["pair_geom1"], model["pair_geom2"], strict=True):
             meets[one, other] = meets[other, one] = True
         self.meets = meets
-        """Shape [geom_count, geom_count]."""
-        # Also what meets nothing of its own file: it may be put onto the floor of another.
+        """True for pairs of geoms that collide, shape [geom_count, geom_count]."""
+        # Geoms that collide with nothing in their own file count: another file may have a floor.
         self.colliding: BoolArray = ((types | affinities) != 0) | meets.any(axis=1)
         fixed = np.array(
             [
@@ -78,7 +78,7 @@ class Contacts:
         self.classes, self._relation = self._classes()
 
     def filter(self, geom: int) -> CollisionFilter | None:
-        """The filter of a geom that collides; ``None``: it meets all others."""
+        """The filter of a geom that collides; ``None`` if it collides with all others."""
         if not (self._relation == 0).any():
             return None
         own = int(self.classes[geom])
@@ -92,9 +92,9 @@ class Contacts:
         )
 
     def _classes(self) -> tuple[IntArray, IntArray]:
-        """Classes of geoms that meet the same others, few of them, and which classes meet.
+        """Classes of geoms that collide with the same others, and the relation between classes.
 
-        What geoms of one body do to each other, and of bodies that a joint keeps apart, is open; a
+        Pairs within one body, and between bodies whose joint excludes collisions, are undefined; a
         geom joins the first class that it does not contradict.
         """
         classes = np.full(len(self.meets), _UNKNOWN)
@@ -110,13 +110,13 @@ class Contacts:
                 rows.append(wanted.copy())
             classes[geom] = number
         relation = self._relations(classes, len(rows))
-        if relation is None:  # open ends met in a way that contradicts: a class for each geom
+        if relation is None:  # undefined pairs merged into a contradiction: a class for each geom
             classes = np.where(self.colliding, np.cumsum(self.colliding) - 1, _UNKNOWN)
             relation = np.asarray(self._wanted[self.colliding][:, self.colliding])
         return classes, relation
 
     def _relations(self, classes: IntArray, count: int) -> IntArray | None:
-        """What classes want of each other; ``None`` where members want different things."""
+        """True where classes collide, shape [count, count]; ``None`` if members contradict."""
         relation = np.full((count, count), _UNKNOWN)
         for one in range(count):
             for other in range(count):

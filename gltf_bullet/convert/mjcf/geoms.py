@@ -1,7 +1,7 @@
 """Geoms as shapes that are drawn and shapes that collide.
 
-Round geoms stand on +Z, as the shapes of a description do. Meshes come as MuJoCo compiles them:
-scaled, and placed about their centre of mass, which the pose of the geom makes up for.
+Round geoms are along +Z, as the shapes of a description. MuJoCo scales meshes and centres them at
+their centre of mass; the pose of the geom compensates for that.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from gltf_bullet.transforms import FloatArray, Pose, Vec3
 __all__ = ["SHOWN_GROUPS", "Geoms"]
 
 SHOWN_GROUPS: Final = 3
-"""MuJoCo's viewers show the groups below this one unless they are told otherwise."""
+"""MuJoCo's viewers show the groups below this one by default."""
 _DEFAULT_COLOR: Final = (0.5, 0.5, 0.5, 1.0)
-"""A geom of this colour has that of its material."""
+"""A geom of this colour has the colour of its material."""
 _TEXTURE_2D: Final = 0
 _COLOR_ROLES: Final = (1, 8)
 """``mjTEXROLE_RGB`` and ``mjTEXROLE_RGBA``."""
@@ -55,7 +55,7 @@ class Geoms:
         return pose_of(self._model["geom_pos"][geom], self._model["geom_quat"][geom])
 
     def collider(self, geom: int) -> tuple[ShapeGeometry, Vec3]:
-        """What a geom collides as, and its scale."""
+        """Collision shape of a geom, and its scale."""
         model = self._model
         kind, (x, y, z) = model["geom_type"][geom], vector(model["geom_size"][geom])
         if kind == GeomType.PLANE:
@@ -77,7 +77,7 @@ class Geoms:
         ), _WHITE
 
     def visual(self, geom: int) -> VisualDescription | None:
-        """What a geom is drawn as; ``None``: its group is hidden, or it is transparent."""
+        """Visual of a geom; ``None`` if its group is hidden, or it is transparent."""
         model = self._model
         surface = self._surface(geom)
         if model["geom_group"][geom] >= SHOWN_GROUPS or surface.color[3] <= 0.0:
@@ -94,7 +94,7 @@ class Geoms:
         return VisualDescription(shape, self.pose(geom), scale, surface)
 
     def has_flat_color_for_texture(self, geom: int) -> bool:
-        """Whether a texture is lost because nothing says where on the geom it is."""
+        """Return True if a texture is lost for want of texture coordinates on the geom."""
         texture, _ = self._texture(geom)
         if texture < 0 or self._model["geom_group"][geom] >= SHOWN_GROUPS:
             return False
@@ -150,7 +150,7 @@ class Geoms:
         return r, g, b, surface.color[3]
 
     def _shown_plane(self, geom: int) -> ShapeGeometry:
-        """The rectangle that MuJoCo draws; without a size, what is drawn of any infinite plane."""
+        """The rectangle that MuJoCo draws; without a size, the visual of any infinite plane."""
         model = self._model
         x, y, _ = vector(model["geom_size"][geom])
         texture, is_flat = self._texture(geom)
@@ -181,7 +181,7 @@ class Geoms:
         return points, model["mesh_face"][first : first + faces].astype(np.intp)
 
     def _drawn_mesh(self, mesh: int) -> MeshGeometry:
-        """The triangles with normals and texture coordinates, one point for each that differs."""
+        """The triangles with normals and texture coordinates, one point per distinct corner."""
         model = self._model
         points, faces = self._corners(mesh)
         first = int(model["mesh_faceadr"][mesh])
@@ -208,7 +208,7 @@ class Geoms:
         )
 
     def _hull_of_mesh(self, mesh: int) -> MeshGeometry:
-        """The triangles whose hull MuJoCo collides with: all, or the hull where it is simpler."""
+        """The triangles whose hull MuJoCo collides with: all, or the hull if it is simpler."""
         model = self._model
         points, faces = self._corners(mesh)
         name = model.name_of("mesh", mesh)

@@ -1,7 +1,7 @@
-"""Joints of bodies: what each lets move, its limits, springs, dampers and drives.
+"""Joints of bodies: degrees of freedom, limits, springs, dampers and drives.
 
-The position of a joint is MuJoCo's ``qpos``, ``ref`` included: its frame in the parent is turned or
-moved back by ``ref``, so that the body stands where the file has it at ``qpos = ref``.
+The position of a joint is MuJoCo's ``qpos``, ``ref`` included: its frame in the parent is moved
+back by ``ref``, so that the body has the pose of the file at ``qpos = ref``.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from gltf_bullet.transforms import FloatArray, Pose, quat_from_rotation_vector
 __all__ = ["CREEP", "describe_mjcf_joint", "joint_motion"]
 
 CREEP: Final = 1e-3
-"""[rad/s] or [m/s] The speed at which friction loss has its full force."""
+"""[rad/s] or [m/s] Speed from which on friction loss has its full force."""
 
 
 def joint_motion(model: MjcfModel, joint: int, positions: FloatArray) -> Pose:
-    """body_before_from_body_after: how a joint moves its body at generalised positions."""
+    """body_before_from_body_after: motion of the body by a joint at generalised positions."""
     address = int(model["jnt_qposadr"][joint])
     axis = np.array(model["jnt_axis"][joint], dtype=np.float64)
     kind = model["jnt_type"][joint]
@@ -53,7 +53,7 @@ def describe_mjcf_joint(
     *,
     enable_collision: bool,
 ) -> LinkJointDescription:
-    """A hinge, slide or ball with all that acts on it."""
+    """A hinge, slide or ball with its limits and all forces on it."""
     kind = {
         JointType.BALL: JointKind.SPHERICAL,
         JointType.SLIDE: JointKind.PRISMATIC,

@@ -1,4 +1,4 @@
-"""What of a model glTF has no words for, and what stands for something else; each with its size."""
+"""Findings about properties of a model that glTF lacks or approximates, each with its size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _IN_EXTRAS: Final = "it is kept in extras"
 _MUSCLE: Final = 4
 _MOST_NAMES: Final = 3
 _TWISTING: Final = 4
-"""From this ``condim`` on contacts resist twisting, from 6 on rolling."""
+"""Lowest ``condim`` whose contacts resist twisting; from 6 on they resist rolling."""
 
 
 def report_losses(
@@ -35,7 +35,7 @@ def report_losses(
     equalities: Equalities,
     diagnostics: Diagnostics,
 ) -> None:
-    """Name everything, once for each kind of thing."""
+    """Report all losses, once for each kind."""
     report = _Report(model, diagnostics)
     _of_joints(report)
     _of_actuators(report, actuators)
@@ -46,7 +46,7 @@ def report_losses(
 
 
 class _Report:
-    """Findings in one wording."""
+    """Reports findings in one wording."""
 
     def __init__(self, model: MjcfModel, diagnostics: Diagnostics) -> None:
         self.model = model

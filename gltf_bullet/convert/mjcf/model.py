@@ -16,7 +16,7 @@ from gltf_bullet.transforms import Pose, Vec3
 __all__ = ["WORLD", "GeomType", "JointType", "MjcfModel", "pose_of", "vector"]
 
 WORLD = 0
-"""The number of the body that everything hangs on."""
+"""Number of the body at the root of the tree, the fixed world."""
 
 
 class JointType(enum.IntEnum):
@@ -29,7 +29,7 @@ class JointType(enum.IntEnum):
 
 
 class GeomType(enum.IntEnum):
-    """``mjtGeom``, as far as geoms of models have it."""
+    """``mjtGeom``, restricted to geoms of models."""
 
     PLANE = 0
     HFIELD = 1
@@ -47,15 +47,15 @@ _WORDS = {"jnt": "joint", "cam": "camera", "mat": "material", "tex": "texture", 
 
 @dataclass(frozen=True, eq=False)
 class MjcfModel:
-    """What a text compiles to; positions [m], angles [rad], quaternions w first."""
+    """A compiled model; positions [m], angles [rad], quaternions w first."""
 
     arrays: dict[str, npt.NDArray[Any]]
     facts: dict[str, Any]
-    """Names, options and counts that are no arrays."""
+    """Names, options and counts, which are no arrays."""
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> MjcfModel:
-        """Read what the compiling process wrote; nothing in it is run."""
+        """Read the output of the compiling process; it contains no code."""
         with np.load(path, allow_pickle=False) as file:
             arrays = {key: np.array(file[key]) for key in file.files}
         facts = json.loads(arrays.pop("facts").tobytes())
@@ -66,13 +66,13 @@ class MjcfModel:
         return self.arrays[name]
 
     def get(self, name: str, like: str) -> npt.NDArray[Any]:
-        """An array that older versions of MuJoCo have not; 0 for each row of another there."""
+        """An array, or zeros for each row of ``like`` if this version of MuJoCo lacks it."""
         found = self.arrays.get(name)
         return np.zeros(len(self.arrays[like])) if found is None else found
 
     @property
     def name(self) -> str:
-        """Of the model; MuJoCo's default is "MuJoCo Model"."""
+        """Name of the model; MuJoCo's default is "MuJoCo Model"."""
         return str(self.facts["name"])
 
     def option(self, name: str) -> Any:
@@ -80,11 +80,11 @@ class MjcfModel:
         return self.facts["options"][name]
 
     def count(self, kind: str) -> int:
-        """How many elements of a kind (``"body"``, ``"jnt"``, ...) there are."""
+        """Number of elements of a kind (``"body"``, ``"jnt"``, ...)."""
         return len(self.facts["names"][kind])
 
     def name_of(self, kind: str, number: int) -> str:
-        """The name of an element; one that has none is called by its number."""
+        """The name of an element; without one, its kind and number."""
         given = str(self.facts["names"][kind][number])
         return given or f"{_WORDS.get(kind, kind)} {number}"
 
@@ -99,18 +99,18 @@ class MjcfModel:
         return range(first, first + count) if count else range(0)
 
     def is_free(self, body: int) -> bool:
-        """Whether a body has a free joint."""
+        """Return True if a body has a free joint."""
         return any(self["jnt_type"][joint] == JointType.FREE for joint in self.joints_of(body))
 
     def is_static(self, body: int) -> bool:
-        """Whether nothing can move a body: it is the world, or fixed to it."""
+        """Return True if nothing can move a body: it is the world, or fixed to it."""
         return int(self["body_weldid"][body]) == WORLD and int(self["body_mocapid"][body]) < 0
 
     def keyframe(self, wanted: str) -> int:
         """The number of a keyframe, of its name or number.
 
         Raises:
-            ValueError: There is none; the message lists what there are.
+            ValueError: The keyframe does not exist; the message lists those that do.
         """
         names = [self.name_of("key", k) for k in range(self.count("key"))]
         if wanted in names:
@@ -121,7 +121,7 @@ class MjcfModel:
         raise ValueError(f"keyframe is {wanted!r}; the model has {found}")
 
     def start(self, key: int | None) -> npt.NDArray[np.float64]:
-        """The generalised positions of a keyframe; ``None``: ``qpos0``, as ``mj_resetData``."""
+        """The generalised positions of a keyframe; ``None``: ``qpos0``, as in ``mj_resetData``."""
         chosen = self["qpos0"] if key is None else self["key_qpos"][key]
         return np.array(chosen, dtype=np.float64)
 
@@ -136,13 +136,13 @@ _SWITCHES = {
     1 << 6: ("dof_damping", "dof_dampingpoly"),
     1 << 11: ("actuator_gainprm", "actuator_biasprm"),
 }
-"""Bits of ``<option><flag>`` (``mjtDisableBit``), and what is 0 with them."""
+"""Bits of ``<option><flag>`` (``mjtDisableBit``), and the arrays that they set to 0."""
 _GRAVITY_OFF = 1 << 7
 _CONTACT_OFF = 1 << 4
 
 
 def _switch_off(arrays: dict[str, npt.NDArray[Any]], options: dict[str, Any]) -> None:
-    """Make the arrays say what ``<flag>`` says; one bit stands for all constraints."""
+    """Apply ``<flag>`` to the arrays; one bit stands for all constraints."""
     flags = int(options["disableflags"])
     if flags & _CONSTRAINTS:
         flags |= (1 << 1) | (1 << 2) | (1 << 3) | _CONTACT_OFF
@@ -164,7 +164,7 @@ def vector(values: npt.ArrayLike) -> Vec3:
 
 
 def pose_of(position: npt.ArrayLike, quaternion: npt.ArrayLike) -> Pose:
-    """A pose of MuJoCo's numbers; the quaternion need not have length 1."""
+    """A pose from MuJoCo's numbers; the quaternion need not have length 1."""
     quat = np.asarray(quaternion, dtype=np.float64)
     length = float(np.linalg.norm(quat))
     w, x, y, z = (quat / length).tolist() if length > 0.0 else (1.0, 0.0, 0.0, 0.0)

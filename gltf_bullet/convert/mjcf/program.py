@@ -1,7 +1,7 @@
-"""The child process that has MuJoCo compile a model: ``python program.py FILE OUT``.
+"""The child process in which MuJoCo compiles a model: ``python program.py FILE OUT``.
 
 MuJoCo is C++ that ends the process on some errors, and models can ask for any amount of memory and
-time; none of that reaches the caller. What it writes are arrays and JSON, no code.
+time; none of that reaches the caller. The output is arrays and JSON, no code.
 """
 
 import json
@@ -32,13 +32,13 @@ def _limit(seconds: int, memory: int) -> None:
 
 
 def main() -> None:
-    """Compile and write."""
+    """Compile the model and write its arrays."""
     source, target, seconds, memory = sys.argv[1:5]
     sys.path[:] = [folder for folder in sys.path[1:] if folder]  # no modules of this folder
     import mujoco
     import numpy as np
 
-    # After the import: what libraries map is no memory of the model.
+    # After the import: address space of libraries does not count for the model.
     _limit(int(seconds), int(memory))
     try:
         spec = mujoco.MjSpec.from_file(source)

@@ -1,8 +1,8 @@
 """A compiled MuJoCo model as a description of a world.
 
-What hangs on the world is one body, its base the world itself with all that is fixed to it; what
-has a free joint, and what is moved from outside (``mocap``), is a body of its own. A body with
-several joints hangs on links without mass, one for each of its joints but the last.
+All bodies attached to the world are one body, whose base is the world itself with all that is
+fixed to it; each body with a free joint, and each one moved from outside (``mocap``), is a body of
+its own. A body with several joints follows links without mass, one for each joint but the last.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _UNNAMED = "MuJoCo Model"
 def describe_mjcf(
     model: MjcfModel, diagnostics: Diagnostics, *, key: int | None = None
 ) -> WorldDescription:
-    """Describe a model as it stands at a keyframe, or as ``mj_resetData`` puts it."""
+    """Describe a model at a keyframe, or in the state of ``mj_resetData``."""
     return _World(model, diagnostics, key).describe()
 
 
 class _World:
-    """The bodies in the making."""
+    """Collects the bodies of the description."""
 
     def __init__(self, model: MjcfModel, diagnostics: Diagnostics, key: int | None) -> None:
         self._model = model
@@ -63,7 +63,7 @@ class _World:
         self._contacts = Contacts(model, self._jointed())
         self._bodies: list[list[LinkDescription]] = []
         self.places: dict[int, tuple[int, int]] = {}
-        """By body: numbers of a body of the description and of a link of it."""
+        """Indices of the body and link of the description, by MuJoCo's body."""
 
     def describe(self) -> WorldDescription:
         model = self._model
@@ -97,7 +97,7 @@ class _World:
     # --- bodies -------------------------------------------------------------------------------
 
     def _add_root(self, body: int) -> None:
-        """A body that nothing of the model holds: the world, a free body, one that is moved."""
+        """Add a body without parent in the model: the world, a free body, or a ``mocap`` body."""
         model = self._model
         is_free = model.is_free(body)
         pose = IDENTITY_POSE
@@ -115,7 +115,7 @@ class _World:
         )  # fmt: skip
 
     def _moved_pose(self, body: int) -> Pose:
-        """Where a body of ``mocap`` is at the start."""
+        """Initial pose of a ``mocap`` body."""
         model = self._model
         number = int(model["body_mocapid"][body])
         if self._key is not None:
@@ -162,7 +162,7 @@ class _World:
                 link = self._link(body, parent=parent, joint=description,
                                   parent_from_link=at_zero, pose=pose, has_mass=True)  # fmt: skip
             else:
-                # Its frame is on the axis, where the engine needs no further link for it.
+                # The frame is on the axis, so that the engine needs no further link for it.
                 anchor = Pose.from_translation(description.anchor)
                 pose = pose @ anchor
                 before = anchor.inverse()
@@ -175,7 +175,7 @@ class _World:
             links.append(link)
 
     def _zeros(self) -> Any:
-        """Generalised positions 0, balls unturned."""
+        """Generalised positions 0, with identity quaternions for balls."""
         zero = self._positions * 0.0
         for joint in range(self._model.count("jnt")):
             address = int(self._model["jnt_qposadr"][joint])
@@ -184,7 +184,7 @@ class _World:
         return zero
 
     def _above(self, body: int) -> tuple[int, int, Pose]:
-        """Numbers of the body and link that a body hangs on, and where that is."""
+        """Indices of the body and link that a body is attached to, and the pose of that link."""
         number, parent = self.places[int(self._model["body_parentid"][body])]
         return number, parent, self._bodies[number][parent].world_from_link
 
@@ -220,7 +220,7 @@ class _World:
         )
 
     def _jointed(self) -> set[frozenset[int]]:
-        """Pairs of bodies that one joint between them keeps apart in glTF, too."""
+        """Pairs of bodies whose collisions one joint between them excludes in glTF, too."""
         model = self._model
         found = set()
         for body in range(1, model.count("body")):
@@ -230,7 +230,7 @@ class _World:
                 found.add(frozenset({body, above}))
         return found
 
-    # --- what bodies carry --------------------------------------------------------------------
+    # --- shapes and frames of bodies ----------------------------------------------------------
 
     def _colliders(self, body: int) -> list[ColliderDescription]:
         model = self._model
@@ -271,7 +271,7 @@ class _World:
         return found
 
     def _notes(self) -> Mapping[str, Any]:
-        """What MuJoCo would run it with, and its keyframes by joint."""
+        """Time step of the model, and the positions of its keyframes by joint."""
         model = self._model
         notes: dict[str, Any] = {"timestep": float(model.option("timestep"))}
         keys = []
@@ -292,7 +292,7 @@ class _World:
 
 
 def _moved_down(constraint: Any) -> Any:
-    """A constraint after the first body is gone."""
+    """A constraint with the number of each body lowered by one, after the first body is removed."""
     ends = [
         (body - 1, link) if body >= 0 else (body, link)
         for body, link in (constraint.parent, constraint.child)

@@ -1,4 +1,4 @@
-"""What becomes of materials and filters."""
+"""Coverage of materials and collision filters: what is exact, approximated or left out."""
 
 from __future__ import annotations
 

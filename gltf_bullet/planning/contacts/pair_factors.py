@@ -14,51 +14,58 @@ import numpy as np
 
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["HAIR", "Factors", "PairTargets", "aimed_factor", "factor_pairs", "restitution_factors"]
+__all__ = [
+    "HAIR",
+    "Factors",
+    "PairTargets",
+    "factor_pairs",
+    "pair_specific_factor",
+    "restitution_factors",
+]
 
 TOLERANCE = 0.005
-"""Largest error of a coefficient that still counts as right."""
+"""Largest error of a coefficient that still counts as exact."""
 
 HAIR = 1e-4
-"""Instead of 0 for a class that another pair is aimed at: what divides by it can be anything. On
-ice of so little friction a body loses 1 mm/s in a second."""
+"""Factor instead of 0 for a class that a pair-specific surface divides by: any coefficient is then
+possible. On ice of so little friction a body loses 1 mm/s in a second."""
 _MOST_ROUNDS = 12
-"""Of the search for the least error; where no factor goes to 0, three to five do (measured)."""
+"""Bound on rounds of the search for the least error; without factors of 0, 3 to 5 do (measured)."""
 _LIGHT = 0.03
 """Weight of pairs of moving classes against fixed ones where not all can be right: 25 materials
 dropped on one floor bounced with 0.4 instead of 1.0 for the sake of pairs that never met."""
 _STILL = 1e-3
-"""Weight that keeps factors where no pair needs them elsewhere."""
+"""Weight of a weak preference, which decides the factors only where no pair does."""
 
 Edge = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairTargets:
-    """What each pair of surface classes should have; symmetric arrays, shape [count, count]."""
+    """Required coefficients of each pair of surface classes; symmetric, shape [count, count]."""
 
     friction: FloatArray
     restitution: FloatArray
     edges: tuple[Edge, ...]
-    """Pairs that can meet, the most important first. The first class of each is one that can carry
-    a surface of its own towards the second."""
+    """Pairs that can meet, the most important first. Only the first class of each can have a
+    pair-specific surface for the second."""
     alone_friction: FloatArray
-    """What a class would have alone, shape [count]; decides what the pairs leave open."""
+    """Coefficient of a class by itself, shape [count]; decides what the pairs leave open."""
     alone_restitution: FloatArray
     fixed: frozenset[int] = frozenset()
-    """Classes of what does not move."""
+    """Classes of surfaces that do not move."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Factors:
-    """One number per surface class, and the pairs that they cannot serve."""
+    """One factor per surface class, and the pairs that these factors cannot serve."""
 
     friction: FloatArray
     restitution: FloatArray
     split: tuple[Edge, ...]
-    """Pairs for which a surface of its own is needed: (who carries it, at whom it is aimed)."""
+    """Pairs (class, partner): the class needs a pair-specific surface for the partner."""
     light: frozenset[Edge] = frozenset()
-    """Pairs that count little, since not all can be right."""
+    """Pairs of low weight, since not all pairs can be right."""
 
 
 def factor_pairs(targets: PairTargets, *, may_split: bool) -> Factors:
@@ -66,7 +73,7 @@ def factor_pairs(targets: PairTargets, *, may_split: bool) -> Factors:
 
     Args:
         targets: The pairs that can meet.
-        may_split: Whether pairs that contradict the others may be left to surfaces of their own;
+        may_split: True if pairs that contradict the others may get pair-specific surfaces;
             else every pair is served with the least error, those with fixed ground first.
     """
     if not may_split:
@@ -98,17 +105,17 @@ def _least_error(targets: PairTargets) -> Factors:
 def restitution_factors(
     targets: PairTargets, factors: Factors, wanted: FloatArray, most: FloatArray
 ) -> FloatArray:
-    """Restitution factors for an engine that must be told other numbers than the spec's.
+    """Restitution factors for an engine whose coefficients must differ from the spec's.
 
-    Less by a constant, products are no products any more: then the error is the least possible,
-    and spread. Splitting those pairs as well would cost links for 0.026 at most (measured, 600
-    random sets of materials at 60 and 240 Hz).
+    Coefficients reduced by a constant are no products any more: then the error is the least
+    possible, and spread over the pairs. Splitting those pairs as well would cost links for 0.026
+    at most (measured, 600 random sets of materials at 60 and 240 Hz).
 
     Args:
-        targets: What the spec asks for.
-        factors: What was found for it.
-        wanted: What the engine must be told, shape [count, count].
-        most: What a pair may never exceed, of the same shape: above it, it would gain energy.
+        targets: Coefficients that the spec asks for.
+        factors: The factors found for ``targets``.
+        wanted: Coefficients that the engine needs, shape [count, count].
+        most: Upper bounds of the same shape: above them, contacts would gain energy.
 
     Returns:
         Shape [count].
@@ -122,8 +129,8 @@ def restitution_factors(
     return _in_reach(found, wanted, factors.split)
 
 
-def aimed_factor(wanted: float, partner: float) -> float:
-    """The factor of a surface that meets only one class, of a given factor."""
+def pair_specific_factor(wanted: float, partner: float) -> float:
+    """Factor of a pair-specific surface whose only partner has the factor ``partner``."""
     return float(wanted / partner) if wanted > 0.0 else 0.0
 
 
@@ -182,7 +189,7 @@ def _solve(wanted: FloatArray, edges: Sequence[Edge], alone: FloatArray) -> Floa
             rows[k, i] += 1.0
             rows[k, j] += 1.0
             goal[k] = np.log(max(wanted[i, j], HAIR))
-        # A whisper of the preference: it decides only what the pairs leave open.
+        # A weak preference: it decides only what the pairs leave open.
         weight = 1e-5
         rows[len(positive) :] = weight * np.eye(count)
         goal[len(positive) :] = weight * np.log(np.maximum(alone, 0.05))
@@ -225,7 +232,10 @@ def _nearest(
 def _leaned(
     factors: FloatArray, most: FloatArray, light: frozenset[Edge], fixed: frozenset[int]
 ) -> FloatArray:
-    """No light product above its bound, by as much more for what is fixed: those products stay."""
+    """Factors reduced until no light product exceeds its bound, at the cost of classes that move.
+
+    Factors of ``fixed`` classes grow by as much, so that products with them stay.
+    """
     leaned = factors.copy()
     share = max((factors[i] * factors[j] / max(most[i, j], TOLERANCE) for i, j in light), default=0)
     share = math.sqrt(max(1.0, share))
@@ -235,7 +245,7 @@ def _leaned(
 
 
 def _bounded(factors: FloatArray, most: FloatArray, edges: Sequence[Edge]) -> FloatArray:
-    """No product above its bound; both sides give way alike."""
+    """Factors reduced until no product exceeds its bound; both classes of a pair give way alike."""
     bounded = factors.copy()
     for i, j in edges:
         share = math.sqrt(max(1.0, bounded[i] * bounded[j] / max(most[i, j], TOLERANCE)))
@@ -246,9 +256,9 @@ def _bounded(factors: FloatArray, most: FloatArray, edges: Sequence[Edge]) -> Fl
 
 
 def _in_reach(factors: FloatArray, wanted: FloatArray, split: Sequence[Edge]) -> FloatArray:
-    """Nobody can aim at a class of factor 0 and get anything else than 0."""
+    """Factors raised to :data:`HAIR` where a pair-specific surface would have to divide by 0."""
     reached = factors.copy()
-    for carrier, partner in split:
-        if wanted[carrier, partner] > 0.0:
+    for owner, partner in split:
+        if wanted[owner, partner] > 0.0:
             reached[partner] = max(reached[partner], HAIR)
     return reached

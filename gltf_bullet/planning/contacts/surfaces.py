@@ -1,8 +1,9 @@
 """Materials and filters of all colliders: one surface per engine link, right for every pair.
 
 Implements "Physics Materials" and "Collision Filtering" of KHR_physics_rigid_bodies. Surfaces whose
-pairs contradict each other (an average is no product) get links of their own that meet only the
-partner in question (measured: a collider split in this way slides exactly as a plain one).
+pairs contradict each other (an average is no product) get pair-specific links, which collide only
+with the partner in question (measured: a collider split in this way slides exactly as a plain one).
+The file is long since the split of a pair depends on all materials, filters and bodies at once.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ from gltf_bullet.planning.contacts.pair_factors import (
     HAIR,
     Factors,
     PairTargets,
-    aimed_factor,
     factor_pairs,
+    pair_specific_factor,
 )
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
@@ -65,10 +66,10 @@ __all__ = [
     "with_materials",
 ]
 
-# --- Pairs of shapes that bounce less than they should where one lands flat on the other ----------
+# --- Pairs of shapes that lose restitution in flat landings ---------------------------------------
 #
-# PyBullet finds one contact point of such a pair per step; what lands flat is then stopped at one
-# of its corners and turns instead of rising.
+# PyBullet finds one contact point of such a pair per step; a flat landing is then stopped at one
+# corner, and the body turns instead of rising.
 
 FLAT_LANDING = IssueKind(
     "FLAT_LANDING",
@@ -83,7 +84,7 @@ _NAMES: Final[dict[type[ShapePlan], str]] = {
     ConvexPartsPlan: "convex hull",
     CylinderPlan: "cylinder",
     HullPlan: "convex hull",
-    InfinitePlanePlan: "box",  # as which it stands where things bounce
+    InfinitePlanePlan: "box",  # which replaces a plane that things bounce on
 }
 _FLAT: Final = ("box", "convex hull", "cylinder")
 _LOSSES: Final[dict[tuple[str, str], float]] = {
@@ -91,8 +92,8 @@ _LOSSES: Final[dict[tuple[str, str], float]] = {
     **{("box", ground): 0.40 for ground in ("convex hull", "cylinder")},
     ("box", "triangle mesh"): 0.22,
 }
-"""At a restitution of 1, less in proportion (measured, drops of 0.3 to 3 m at 60 and 240 Hz).
-Balls, capsules, boxes on boxes, hulls on meshes: below 0.04."""
+"""Lost share of a restitution of 1, less in proportion (measured, drops of 0.3 to 3 m at 60 and
+240 Hz). Balls, capsules, boxes on boxes, hulls on meshes: below 0.04."""
 
 Shown: TypeAlias = "tuple[int, Iterable[ShapePlan]]"
 """A node, and the shapes of its collider."""
@@ -103,10 +104,10 @@ def report_flat_landings(
     kinds: Mapping[Hashable, Mapping[str, int]],
     diagnostics: Diagnostics,
 ) -> None:
-    """Name each kind of pair once, at the first node that may land.
+    """Report each kind of pair once, at the first node that may land.
 
     Args:
-        pairs: Of surfaces that may meet, the first of which moves, and their restitution.
+        pairs: Two surfaces that may meet, the first of which moves, and their restitution.
         kinds: From :func:`kinds_of_surfaces`.
         diagnostics: Receives the findings.
     """
@@ -144,10 +145,10 @@ def _kinds(colliders: Iterable[Shown]) -> dict[str, int]:
     return found
 
 
-# --- Which distinct surfaces a scene has, and which of them may meet ------------------------------
+# --- Distinct surfaces of a scene, and the pairs of them that may meet ----------------------------
 
 FEW_USES = 40
-"""Up to which each pair is looked at: quicker than arrays, and nearly all scenes."""
+"""Number of uses up to which each pair is tested: faster than arrays, and nearly all scenes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +165,11 @@ def surface_key(material: PhysicsMaterial, kind: MotionKind | None) -> SurfaceKe
 
 
 def alone_friction(key: SurfaceKey) -> float:
-    """What decides how a surface rubs on bodies of other scenes, and of the user.
+    """Friction factor of a surface towards bodies of other scenes, and of the user.
 
-    A pushed one keeps its own number, as Bullet's users expect beside their bodies; ground gives
-    such a body of the default material what the spec combines: 1 if it has that as well, and its
-    own number if it multiplies.
+    A dynamic body keeps its own coefficient, as Bullet's users expect beside their bodies. Ground
+    gives a dynamic body of the default material the coefficient that the spec combines: 1 if the
+    ground has the default material too, and its own coefficient if it multiplies.
     """
     material = key.material
     if key.is_dynamic:
@@ -179,13 +180,13 @@ def alone_friction(key: SurfaceKey) -> float:
 
 
 def alone_restitution(key: SurfaceKey) -> float:
-    """Likewise; of ground that does not multiply the partner alone decides."""
+    """Restitution factor towards other scenes; 1 for ground that does not multiply."""
     multiplies = key.material.restitution_combine is CombineMode.MULTIPLY
     return key.material.restitution if key.is_dynamic or multiplies else 1.0
 
 
 def surface_uses(bodies: BodyPlans) -> dict[SurfaceUse, set[int]]:
-    """All uses, with two at most of the bodies that have them; -1 stands for fixed colliders."""
+    """All uses, each with at most two of the bodies that have it; -1 stands for fixed colliders."""
     uses: dict[SurfaceUse, set[int]] = {}
     for plan in bodies.bodies.values():
         for group in plan.groups:
@@ -201,7 +202,7 @@ def surface_uses(bodies: BodyPlans) -> dict[SurfaceUse, set[int]]:
 
 
 def colliders_by_use(bodies: BodyPlans) -> dict[Hashable, list[Shown]]:
-    """The colliders of each use."""
+    """The colliders of each use, as node and shapes."""
     shown: dict[Hashable, list[Shown]] = {}
     for plan in bodies.bodies.values():
         for group in plan.groups:
@@ -218,7 +219,7 @@ def meetings(
     uses: Mapping[SurfaceUse, set[int]],
     alike: Callable[[SurfaceUse], Hashable] = lambda use: use.key,
 ) -> Iterator[tuple[SurfaceUse, SurfaceUse]]:
-    """The pairs of uses that may meet; of partners that are alike to one of them perhaps only one.
+    """Pairs of uses that may meet; of partners with the same ``alike`` possibly only one.
 
     Args:
         uses: All uses and their bodies.
@@ -240,14 +241,14 @@ def meetings(
 def _meetings_of_many(
     listed: Sequence[tuple[SurfaceUse, set[int]]], alike: Callable[[SurfaceUse], Hashable]
 ) -> Iterator[tuple[SurfaceUse, SurfaceUse]]:
-    """For each use the first partner of each kind, which may stand before it."""
+    """The first partner of each kind for each use; the partner may precede the use."""
     filters = list(dict.fromkeys(use.filter for use, _ in listed))
     number_of = {found: number for number, found in enumerate(filters)}
     filter_of = np.array([number_of[use.filter] for use, _ in listed])
     kinds: dict[Hashable, int] = {}
     kind_of = np.array([kinds.setdefault(alike(use), len(kinds)) for use, _ in listed])
     is_dynamic = np.array([use.key.is_dynamic for use, _ in listed])
-    # Who belongs to one body alone does not meet it.
+    # A use that belongs to one body alone does not meet itself.
     only_owner = np.array([next(iter(o)) if len(o) == 1 else -2 for _, o in listed])
     meet = _filters_meet(filters)
     for number, (use, owners) in enumerate(listed):
@@ -262,9 +263,9 @@ def _meetings_of_many(
 
 
 def _filters_meet(filters: Sequence[CollisionFilter | None]) -> BoolArray:
-    """``may_collide`` of each two, shape [filter_count, filter_count].
+    """Matrix of ``may_collide`` for each two filters, shape [filter_count, filter_count].
 
-    By the systems that filters name: as long as the lists of the file are, not their square.
+    The cost is that of the lists of systems in the file, not their square.
     """
     members: dict[str, list[int]] = {}
     for number, found in enumerate(filters):
@@ -311,6 +312,8 @@ def uses_on_triangles(
     )
 
 
+# --- Surfaces of all colliders, for every pair of them --------------------------------------------
+
 MATERIALS_APPROXIMATED = IssueKind(
     "MATERIALS_APPROXIMATED",
     Severity.WARNING,
@@ -343,17 +346,17 @@ MAX_CLASSES = 24
 """Collision classes that materials may take; a few bits stay for other scenes of the world."""
 
 SLOWEST_BOUNCE = 0.2
-"""[m/s] ``restitutionVelocityThreshold`` of a PyBullet world that nobody has told another one."""
+"""Default ``restitutionVelocityThreshold`` of a PyBullet world [m/s]."""
 
 PLANE_BOX_EXTENT = 1000.0
 """[m] Half the width of the box that stands for a bouncing plane (DESIGN section 6)."""
 PLANE_BOX_DEPTH = 50.0
-"""[m] How far down that box reaches: a body that sinks in by less is still pushed out upwards."""
+"""Depth of that box [m]: a body that sinks in by less is still pushed out upwards."""
 
 
 @dataclass(frozen=True, eq=False)
 class ContactPlan:
-    """The pairs of surface classes, kept for what depends on the time step and on slip."""
+    """Pairs of surface classes, cached for what depends on the time step and on slip."""
 
     keys: tuple[SurfaceKey, ...]
     targets: PairTargets
@@ -361,11 +364,11 @@ class ContactPlan:
     static_friction: FloatArray
     """Coefficient at rest per pair, shape [count, count]."""
     bouncing: frozenset[SurfaceUse] = frozenset()
-    """Those that admit some partner towards which restitution is not 0."""
+    """Uses with at least one partner towards which restitution is above 0."""
     on_triangles: frozenset[SurfaceUse] = frozenset()
-    """Those that admit some triangle mesh."""
+    """Uses that may meet a triangle mesh."""
     self_excluding: frozenset[CollisionFilter] = frozenset()
-    """Filters that forbid what joints forbid already; see :func:`self_exclusions`."""
+    """Filters that forbid only collisions which joints exclude too; see :func:`self_exclusions`."""
 
     @cached_property
     def index_of(self) -> dict[SurfaceKey, int]:
@@ -373,7 +376,7 @@ class ContactPlan:
         return {key: index for index, key in enumerate(self.keys)}
 
     def surface_class(self, row: int) -> SurfaceClass:
-        """What extra surfaces towards the key of a row are aimed at."""
+        """The class that pair-specific surfaces for a row are made for."""
         return SurfaceClass(
             key=self.keys[row],
             has_friction=bool(self.factors.friction[row] > HAIR),
@@ -398,7 +401,7 @@ def plan_contacts(
     Args:
         bodies: With the materials and filters of the file.
         diagnostics: Receives the findings.
-        self_excluding: Filters that concern nobody but the bodies that have them.
+        self_excluding: Filters that act only within the bodies that have them.
     """
     uses = surface_uses(bodies)
     targets, static_friction, keys = _pair_targets(uses)
@@ -439,7 +442,7 @@ def _report_slow_bounces(
     shown: Mapping[Hashable, Sequence[Shown]],
     diagnostics: Diagnostics,
 ) -> None:
-    """Name the pair that bounces most, once, and what slow meetings of it lose."""
+    """Report once the pair that bounces most, and the speed that its slow contacts lose."""
     mover, other, restitution = max(met, key=lambda pair: pair[2], default=(None, None, 0.0))
     if mover is None or other is None or restitution <= HAIR:
         return
@@ -459,7 +462,7 @@ def with_materials(
     colliders: Mapping[int, Collider],
     diagnostics: Diagnostics,
 ) -> tuple[BodyPlans, ContactPlan] | None:
-    """The same bodies with other materials; ``None`` where links of another number are needed.
+    """Give the same bodies other materials; ``None`` if links have to be made anew.
 
     Args:
         bodies: Planned with surfaces.
@@ -489,7 +492,7 @@ def with_materials(
 
 
 def _links(bodies: BodyPlans) -> list[object]:
-    """What of the surfaces is built into links."""
+    """The parts of the surfaces that are built into links."""
     listed: list[object] = [
         [(g.surface.contact_class, g.surface.only_against) for g in plan.groups]
         for plan in bodies.bodies.values()
@@ -517,9 +520,9 @@ def _pair_targets(
     edges: set[tuple[int, int]] = set()
     for use, other in meetings(uses):
         i, j = sorted((row[use.key], row[other.key]))
-        # A fixed collider is one link and carries nothing besides.
+        # A fixed collider is one link and has no pair-specific surfaces.
         edges.add((i, j) if keys[i].is_dynamic else (j, i))
-    # Things on fixed ground first: the pairs that a viewer watches.
+    # Pairs with fixed ground come first: they are the ones that a viewer sees.
     ordered = sorted(
         edges, key=lambda e: (keys[e[0]].is_dynamic and keys[e[1]].is_dynamic, e[0] == e[1], e)
     )
@@ -578,7 +581,8 @@ def _with_surfaces(bodies: BodyPlans, contacts: ContactPlan, diagnostics: Diagno
             for group, key in zip(plan.groups, keys, strict=True)
         ]
         for group, key in zip(plan.groups, keys, strict=True):
-            groups += [_surfaced(group, aimed) for aimed in surfaces.aimed(key, group.filter)]
+            own = surfaces.pair_specific(key, group.filter)
+            groups += [_surfaced(group, surface) for surface in own]
         if len(groups) > MAX_GROUPS:
             at = JsonPointer(f"/nodes/{node}")
             diagnostics.report(COMPOUND_TOO_LARGE, at, groups=len(groups), kept=MAX_GROUPS)
@@ -648,27 +652,29 @@ class _Surfaces:
         return known
 
     def _outward(self, collision_filter: CollisionFilter | None) -> CollisionFilter | None:
-        """What a filter means to others; its systems stay, of which other files may speak."""
+        """The filter as other scenes see it; its systems stay, since other files may name them."""
         if collision_filter is None or collision_filter not in self._contacts.self_excluding:
             return collision_filter
         return replace(collision_filter, not_collide_with=None)
 
-    def aimed(self, key: SurfaceKey, collision_filter: CollisionFilter | None) -> list[SurfacePlan]:
-        """The surfaces that a collider needs besides its main one, each for one partner."""
+    def pair_specific(
+        self, key: SurfaceKey, collision_filter: CollisionFilter | None
+    ) -> list[SurfacePlan]:
+        """The pair-specific surfaces that a collider needs besides its main one."""
         contacts, main = self._contacts, self.main(key, collision_filter)
         result = []
-        for carrier, partner in contacts.factors.split:
-            if carrier != self._row[key]:
+        for owner, partner in contacts.factors.split:
+            if owner != self._row[key]:
                 continue
             targets, factors = contacts.targets, contacts.factors
             result.append(
                 replace(
                     main,
-                    friction=aimed_factor(
-                        targets.friction[carrier, partner], factors.friction[partner]
+                    friction=pair_specific_factor(
+                        targets.friction[owner, partner], factors.friction[partner]
                     ),
-                    restitution=aimed_factor(
-                        targets.restitution[carrier, partner], factors.restitution[partner]
+                    restitution=pair_specific_factor(
+                        targets.restitution[owner, partner], factors.restitution[partner]
                     ),
                     only_against=contacts.surface_class(partner),
                 )

@@ -1,1 +1,1 @@
-"""Jointed bodies as articulations: spanning trees, chains, rows, splits."""
+"""Jointed bodies as articulations: spanning trees, chains of links, solver rows, splits."""

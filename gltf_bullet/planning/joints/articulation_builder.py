@@ -1,7 +1,7 @@
-"""A spanning tree as multibody values: links in depth-first order, rows and loop constraints.
+"""Multibodies of an articulation from its spanning trees: links, rows and loop constraints.
 
-Pure. An articulation of more than :data:`MULTIBODY_LINKS` links is cut at joints into several
-multibodies.
+Pure. Links are in depth-first order. An articulation of more than :data:`MULTIBODY_LINKS` links
+is cut at joints into several multibodies.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from gltf_bullet.transforms import IDENTITY_POSE
 __all__ = ["build_articulation"]
 
 MULTIBODY_COORDINATES = 128
-"""Coordinates of one multibody: what the engine reports, 7 of them for any base, 4 per ball
+"""Most coordinates of one multibody that the engine reports: 7 for any base, 4 per ball
 (measured: beyond them a ball's state comes back empty)."""
 _BASE_COORDINATES = 7
 _MOST_KEPT_FREE = 50
 """Links and coordinates of a multibody that stay free for chains that close loops."""
 
 FLOATING = -2
-"""Root of a multibody that hangs on no anchor."""
+"""Root of a multibody without anchor."""
 
 JOINT_LOOP_CLOSED = IssueKind(
     "JOINT_LOOP_CLOSED",
@@ -77,9 +77,9 @@ def build_articulation(
     Args:
         trees: Bodies that joints hold together.
         loose: Joints that leave their bodies free, within and between the trees.
-        joints: All joints of the scene.
-        bodies: By motion node.
-        body_plans: Of moving anchors, by motion node.
+        joints: All joints of the scene, with their ends resolved.
+        bodies: Dynamic bodies by motion node.
+        body_plans: Plans of kinematic parents, by motion node.
         diagnostics: Takes the findings.
     """
     builder = _Builder(
@@ -142,7 +142,7 @@ class _Builder:
         self.multibodies.append(multibody)
 
     def _cost(self, branch: Branch) -> tuple[int, int]:
-        """Links and coordinates of a branch; where its parent is makes no difference."""
+        """Number of links and coordinates of a branch; they do not depend on the parent's pose."""
         links = len(branch_chain(self.parts, branch, IDENTITY_POSE).links)
         layout = self.joints[branch.joint].layout
         return links + self.parts.group_links(branch.child), layout.coordinate_count
@@ -291,7 +291,7 @@ def _rows(joint: int, layout: JointLayout, dofs: tuple[int, ...]) -> list[RowPla
 
 
 def _as_element(row: JointRow, layout: JointLayout) -> JointRow:
-    """The same row where no link measures the coordinate."""
+    """The row of a coordinate as one of the relative pose, for joints that are no links."""
     if row.kind is not DofKind.LINEAR:
         return replace(row, metric=RowMetric.TWIST, dof=-1)
     return replace(row, metric=RowMetric.OFFSET, dof=-1, is_mirrored=layout.is_mirrored)

@@ -1,7 +1,9 @@
 """Jointed bodies as multibodies: the values that planning yields and execution reads.
 
 An *articulation* is a set of bodies connected by joints; it becomes one or more *multibodies*.
-Joints that the trees cannot hold (loops, second anchors, cuts for size) are *loop constraints*.
+The *anchor* of a multibody is the frame that its base is attached to: the fixed world, or a
+*kinematic parent* (a moving anchor), that is a kinematic body or an animated node. Joints that the
+trees cannot hold (loops, second anchors, cuts for size) are *loop constraints*.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ __all__ = [
 ]
 
 WORLD = -1
-"""Anchor number of the fixed world; a moving anchor is named by its node."""
+"""Anchor number of the fixed world; a kinematic parent is named by its node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,7 @@ class LinkFrame:
     link: int
     """Link index, -1 for the base; for an anchor its node, or :data:`WORLD`."""
     link_from_frame: Pose
-    """In the link frame; in the anchor's frame for an anchor, be it a node's or the world's."""
+    """Pose in the link frame, or in the frame of the anchor, be it a node or the world."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,14 +91,14 @@ class JointPlan:
 
 
 class LoopConstraintKind(enum.Enum):
-    """How a joint outside of the trees is held."""
+    """Means by which a joint outside of the trees is held."""
 
     POINT = "point"
-    """A ball and socket by a point constraint."""
+    """A ball and socket, as a point constraint of the engine."""
     WELD = "weld"
     """A chain on one side that ends in a tiny link, welded to the other side."""
     ELEMENT = "element"
-    """Locks nothing: its rows act as forces on both bodies."""
+    """No constraint: nothing is locked, and the rows act as forces on both bodies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,17 +110,17 @@ class LoopConstraint:
     first: LinkFrame
     second: LinkFrame
     load: float
-    """Mass that may hang on it [kg], for the largest force of the constraint."""
+    """Mass that may hang on it [kg], which bounds the force of the constraint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultibodyPlan:
-    """One multibody."""
+    """One multibody of the engine, with the bodies and colliders that its links stand for."""
 
     anchor: int
-    """:data:`WORLD`, the node of a moving anchor, or -2 when the base is a body."""
+    """:data:`WORLD`, the node of a kinematic parent, or -2 when the base is a body."""
     root_node: int
-    """The motion node whose body is the base, a free or a fixed one; -1 when anchored."""
+    """The motion node whose body is the base, a free or a fixed one; -1 if there is an anchor."""
     spec: MultibodySpec
     """Shape ids are all -1: execution fills them in by ``owners``."""
     owners: tuple[tuple[int, int], ...]
@@ -128,7 +130,7 @@ class MultibodyPlan:
 
     @property
     def is_floating(self) -> bool:
-        """Whether the base moves under forces."""
+        """True if forces move the base."""
         return self.root_node >= 0 and self.spec.mass > 0.0
 
 
@@ -152,7 +154,7 @@ class CutConstraint:
     first_articulation: int
     second_articulation: int
     planned: JointPlan | None = None
-    """The joint, where it is in neither articulation; its frames likewise."""
+    """The joint, if it is in neither articulation; its frames count multibodies likewise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,15 +170,15 @@ class ArticulationPlans:
     excluded_static_pairs: frozenset[tuple[int, int]]
     """(motion node, attachment node without motion or under static motion), likewise."""
     anchor_poses: dict[int, Pose]
-    """Poses at load of moving anchors that are attachment nodes without motion, before
+    """Poses at load of kinematic parents that are attachment nodes without motion, before
     :attr:`offset`."""
     moving_anchors: frozenset[int]
-    """Nodes whose motion must be announced by ``set_anchor`` each step."""
+    """Nodes of kinematic parents: ``set_anchor`` must state their pose at each step."""
     world_anchor: Pose = IDENTITY_POSE
-    """Where the frame stands that :data:`WORLD` means: what was planned elsewhere is moved with
-    it, and nothing that hangs on it changes."""
+    """Pose of the frame that :data:`WORLD` means. A plan for another place moves this frame; what
+    is attached to it stays as it is."""
     offset: Vec3 = (0.0, 0.0, 0.0)
-    """[m] How far from where they were planned multibodies and anchors are to stand."""
+    """Displacement of multibodies and anchors from the place that they were planned for [m]."""
 
 
 NO_ARTICULATIONS = ArticulationPlans(
@@ -188,27 +190,27 @@ NO_ARTICULATIONS = ArticulationPlans(
     moving_anchors=frozenset(),
     anchor_poses={},
 )
-"""Of a file without joints."""
+"""The plans of a scene without joints."""
 
 
-# --- Which multibody and link each jointed body becomes, the same in all copies of a scene --------
+# --- Multibody and link of each jointed body, the same in all copies of a scene -------------------
 
 
 class LinkPlaces(NamedTuple):
-    """Multibodies are counted through all articulations; link -1 is a base."""
+    """Links of bodies; multibodies are counted through all articulations, and link -1 is a base."""
 
     bodies: Mapping[int, tuple[int, int]]
     """Multibody and link by motion node."""
     groups: Mapping[int, tuple[tuple[int, int], ...]]
-    """Of the fixed links that carry a body's further collider groups, where it has some."""
+    """Fixed links that carry the further collider groups of a body, by motion node."""
     bases: tuple[tuple[int, int], ...]
-    """Anchor and multibody, of those that hang on one that moves."""
+    """Anchor node and multibody, for multibodies with a kinematic parent."""
     solid: frozenset[int]
     """Multibodies with colliders."""
 
     @staticmethod
     def of(plans: ArticulationPlans, body_plans: Mapping[int, BodyPlan]) -> LinkPlaces:
-        """Those of a scene; ``body_plans`` by motion node."""
+        """The links of a scene's bodies; ``body_plans`` are by motion node."""
         bodies: dict[int, tuple[int, int]] = {}
         groups: dict[int, list[tuple[int, int]]] = {}
         bases = []

@@ -1,7 +1,9 @@
-"""From the model's joints and the planned bodies to articulations of multibodies.
+"""Articulations of multibodies from the model's joints and the planned bodies.
 
 Pure. Meaning: DESIGN section 4 (joint coordinates, joint to nothing, jointed bodies) and
-KHR_physics_rigid_bodies, "Joints".
+KHR_physics_rigid_bodies, "Joints". The file is long since it holds all decisions about one set of
+jointed bodies: what is cut into several solves, which light links are reported, and how each joint
+is held.
 """
 
 from __future__ import annotations
@@ -43,17 +45,17 @@ from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose
 
 __all__ = ["plan_articulations"]
 
-# --- An articulation of several multibodies as articulations of one, with constraints between them
+# --- Splits of an articulation at the constraints between its multibodies -------------------------
 #
-# Pure. The joint-space solve is dense: one over a rope of 200 balls cost 299 ms per step, eight
-# over its multibodies a few. What is lost is only that the solve of one multibody does not foresee
-# the forces of the constraint to the next; the engine's solver still does.
+# The joint-space solve is dense: one over a rope of 200 balls cost 299 ms per step, eight over its
+# multibodies a few. The only loss is that the solve of one multibody does not foresee the forces
+# of the constraint to the next; the engine's solver still does.
 
 
 def split_articulation(
     plan: ArticulationPlan, first_number: int
 ) -> tuple[list[ArticulationPlan], list[CutConstraint]]:
-    """One articulation per multibody, numbered from ``first_number``, and what connects them.
+    """One articulation per multibody, numbered from ``first_number``, and the constraints between.
 
     An articulation whose rows act between two multibodies stays whole: its solve needs both.
     """
@@ -80,7 +82,7 @@ def split_articulation(
 
 
 def _between(joint: JointPlan, loop_constraint: LoopConstraint, kept: set[int]) -> JointPlan | None:
-    """A joint that is in neither part, with its frames in the order of the loop constraint's."""
+    """The joint of a constraint between two parts, its frames in the order of the constraint's."""
     if joint.joint.node in kept:
         return None
     frames = sorted(
@@ -99,7 +101,7 @@ def _is_separable(plan: ArticulationPlan) -> bool:
 
 
 def _multibody_of(loop_constraint: LoopConstraint) -> int | None:
-    """The one multibody that a loop constraint touches, anchors apart; ``None`` if two."""
+    """The only multibody that a loop constraint touches, anchors apart; ``None`` if it has two."""
     multibodies = {
         frame.multibody
         for frame in (loop_constraint.first, loop_constraint.second)
@@ -168,9 +170,9 @@ def _part(plan: ArticulationPlan, multibody: int) -> ArticulationPlan:
     )
 
 
-# --- Links that carry so much more than their own mass that usual time steps shake them apart -----
+# --- Links that are too light for the mass that hangs on them -------------------------------------
 #
-# What hangs on a link pulls it straight like a spring: with a mass ``M`` below it, a length ``l``
+# The mass below a link pulls it straight like a spring: with a mass ``M`` below it, a length ``l``
 # between its joints and an inertia ``I`` about the upper one, it swings at ``sqrt(M g l / I)``. An
 # explicit step must be shorter than that, in Bullet as in other engines.
 
@@ -182,17 +184,17 @@ LOAD_ON_LIGHT_LINK = IssueKind(
 )
 
 _GRAVITY: Final = 9.81
-"""[m/s^2] The world's is not known here."""
+"""Gravity [m/s^2]; the world's is not known here."""
 _PHASE: Final = 0.7
-"""[rad] that the swing may go on in a step. Measured on ropes of 20 with 1, 100 and 1000 times a
-segment's mass at their end: quiet at 0.3, 0.3 and 0.6, shaken at 1.3, 2.2 and 2.3."""
+"""Largest phase [rad] of the oscillation per step. Measured on ropes of 20 with 1, 100 and 1000
+times a segment's mass at their end: stable at 0.3, 0.3 and 0.6, shaken at 1.3, 2.2 and 2.3."""
 _TURNING: Final = (LinkJoint.REVOLUTE, LinkJoint.SPHERICAL)
 _USUAL_STEP: Final = 1.0 / 60.0
-"""[s] What is quiet at this step is not named."""
+"""Time step [s] of the test: a link that is stable at this step is not reported."""
 
 
 def report_light_links(articulations: Iterable[ArticulationPlan], diagnostics: Diagnostics) -> None:
-    """Name the worst such body of each multibody that hangs on the world or on a moving anchor."""
+    """Report the worst light link of each multibody that has an anchor."""
     for articulation in articulations:
         for multibody in articulation.multibodies:
             if multibody.is_floating:
@@ -212,9 +214,9 @@ class _Hanging:
     """A body of a multibody, by its link."""
 
     joint: FloatArray
-    """Where it hangs on the body above, in the world [m], shape [3]."""
+    """Position of its joint to the body above, in the world [m], shape [3]."""
     turns: bool
-    """Whether it can turn there."""
+    """True if that joint lets it rotate."""
     above: int
     """Link of the body above, -1 for the base."""
     carried: float = 0.0
@@ -224,7 +226,7 @@ class _Hanging:
 
 
 def _worst(multibody: MultibodyPlan) -> tuple[int, float, float]:
-    """The body that swings fastest, how fast [rad/s], and the mass on it over its own."""
+    """The body that oscillates fastest, its frequency [rad/s], and the mass on it over its own."""
     links, poses = multibody.spec.links, _poses(multibody)
     found: dict[int, _Hanging] = {}
     for index, link in enumerate(links):
@@ -265,6 +267,8 @@ def _poses(multibody: MultibodyPlan) -> list[Pose]:
     return poses
 
 
+# --- Plans of all articulations of a scene --------------------------------------------------------
+
 JOINT_WITHOUT_EFFECT = IssueKind(
     "JOINT_WITHOUT_EFFECT",
     Severity.INFO,
@@ -280,7 +284,7 @@ JOINT_LIMIT_SAGS = IssueKind(
 )
 
 STANDARD_GRAVITY = 9.80665
-"""[m/s^2] The conventional value (CGPM 1901), for judging how far a soft limit sags."""
+"""The conventional value of gravity [m/s^2] (CGPM 1901), which decides how far soft limits sag."""
 
 
 def plan_articulations(
@@ -305,12 +309,12 @@ def plan_articulations(
         world_from_node: At load, [node_count, 4, 4]; only the translation is read.
         world_rotations_xyzw: Products of local rotations, [node_count, 4]: attachment frames
             have no scale.
-        linear_maps: Scale and shear of all nodes; of these only the signs count, shape
+        linear_maps: Scale and shear of all nodes; only their signs count, shape
             [node_count, 3, 3].
         diagnostics: Takes the findings.
-        kept_apart: Sets of motion nodes of which no two meet.
+        kept_apart: Sets of motion nodes of which no two collide.
         moving_nodes: Nodes that an animation moves, in the world or within the body that they
-            belong to; as attachment nodes they become moving anchors instead of the fixed world,
+            belong to; as attachment nodes they become kinematic parents instead of the fixed world,
             or of their kinematic body.
         outermost: Motion nodes below no other motion: where a file nests the links of a robot in
             each other, its base.
@@ -341,7 +345,7 @@ def plan_articulations(
             frame_b = _world_frame(other, world_from_node, world_rotations_xyzw)
             side_b = _side(other, frame_b, turn, body_plans, motion_node_of, moving, fixed)
         if side_a.body == side_b.body or {side_a.body, side_b.body} <= fixed | {-1}:
-            continue  # within one body, or between none that move: the reader has said so
+            continue  # within one body, or between bodies that do not move: the reader reported it
         if not joint.enable_collision:
             _exclude(joint, side_a, side_b, pairs, static_pairs)
         if not joint.description.limits and not joint.description.drives:
@@ -406,11 +410,11 @@ def _world_frame(node: int, world_from_node: FloatArray, rotations_xyzw: FloatAr
 
 
 def _mirroring(linear_map: FloatArray) -> tuple[Pose, bool]:
-    """What negative scales make of the axes of a joint's frame, "the columns of the basis".
+    """Rotation and mirroring of a joint's axes below negative scales ("columns of the basis").
 
-    A rotation, and whether slides run against the axes that it gives. The scales' signs, times
-    those of their product, are a half turn or none, and are the signs of turns: a mirror turns what
-    spins the other way round.
+    Returns a rotation, and True if slides run against the axes that it gives. The signs of the
+    scales times the sign of their product are a half turn or none. They are the signs of turns as
+    well, since a mirror reverses rotations.
     """
     signs = np.where(np.diag(linear_map) < 0.0, -1.0, 1.0)
     x, y, z = signs.tolist()
@@ -446,7 +450,7 @@ def _side(
 def _fixed_bases(
     joints: Mapping[int, Joint], body_plans: Mapping[int, BodyPlan], motion_node_of: IntArray
 ) -> frozenset[int]:
-    """Static bodies that are the only thing their jointed bodies hang on."""
+    """Static bodies that are the only anchor of the bodies jointed to them."""
     dynamic = [n for n, plan in body_plans.items() if plan.kind is MotionKind.DYNAMIC]
     edges: list[GraphEdge] = []
     for node, joint in joints.items():
@@ -484,7 +488,7 @@ def _report_sag(
     bodies: Mapping[int, BodyFacts],
     diagnostics: Diagnostics,
 ) -> None:
-    """Files that mean a softness of 0.3 and say 0.3 N/m fall apart (OMI samples do)."""
+    """Report soft limits that hardly hold: OMI samples mean a softness of 0.3 and say 0.3 N/m."""
     plans = [bodies[side.body].plan for side in sides if side.body >= 0]
     plan = min((p for p in plans if p.mass > 0.0), key=lambda p: p.mass)
     # A solid of radius of gyration k is about 2.5 k across.
@@ -531,7 +535,7 @@ def _edge(index: int, joint: SidedJoint) -> GraphEdge:
 
 
 def _priority(layout: JointLayout) -> float:
-    """Joints that a constraint or plain forces stand for well leave the tree first."""
+    """Lower for joints that a constraint or forces replace well: they leave the tree first."""
     if layout.locks_nothing:
         return 0.0
     if layout.is_undriven_ball:

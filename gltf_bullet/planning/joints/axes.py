@@ -32,12 +32,12 @@ class AxisRange:
 
     @property
     def is_locked(self) -> bool:
-        """Whether nothing is left to move."""
+        """True if the range leaves no motion."""
         return self.upper - self.lower <= LOCK_WIDTH
 
     @property
     def middle(self) -> float:
-        """Where a locked axis is locked."""
+        """Value at which a locked axis is locked [m, rad]."""
         return 0.5 * (self.lower + self.upper)
 
 
@@ -49,17 +49,17 @@ class Dof:
     axis: int
     """0, 1, 2, or :data:`BALL`."""
     position: float = 0.0
-    """At load [m] or [rad]; meaningless for a ball."""
+    """Value at load [m] or [rad]; meaningless for a ball."""
     lower: float = -math.inf
     """Hard limit; equal to ``upper`` for a locked axis that starts displaced."""
     upper: float = math.inf
 
 
 def bounds_of(limit: JointLimit) -> tuple[float, float]:
-    """Lowest and highest value of a limit of one axis; what no angle can leave is infinite.
+    """Lowest and highest value of a one-axis limit; a bound that no angle can reach is infinite.
 
-    Angles are those between -pi and pi: where a range is wider than a turn, an end of it beyond
-    them bounds nothing. One that is narrower holds its ends, wherever they are.
+    Angles are between -pi and pi: in a range wider than a turn, an end outside of that interval
+    bounds nothing. Both ends of a narrower range hold, wherever they are.
     """
     lower, upper = limit.minimum, limit.maximum
     if limit.kind is DofKind.ANGULAR and upper - lower >= 2.0 * _HALF_TURN:

@@ -1,4 +1,4 @@
-"""What becomes of joints, limits and drives."""
+"""Coverage of joints, limits and drives: what is exact, approximated or left out."""
 
 from __future__ import annotations
 

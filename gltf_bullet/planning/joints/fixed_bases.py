@@ -1,7 +1,7 @@
-"""Which nodes without motion are the fixed base of one robot, to become the base of its multibody.
+"""Nodes without motion that are the fixed base of one robot and become the base of its multibody.
 
-A base in the same multibody as its links is what PyBullet's users know: one body, whose
-``resetBasePositionAndOrientation`` moves the colliders of the base and everything that hangs on it.
+PyBullet's users expect the base in the same multibody as its links: one body, whose
+``resetBasePositionAndOrientation`` moves the colliders of the base and all links.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["with_fixed_bases"]
 
 _WORLD = -1
 _NEAR = 0.1
-"""[m] by which a base may be farther from its robot than that is long."""
+"""Length [m] that is added to the size of a robot for the largest distance of its base."""
 
 
 def with_fixed_bases(
@@ -43,13 +43,13 @@ def with_fixed_bases(
     moving: Collection[int],
     mesh_of: MeshOf,
 ) -> PhysicsScene:
-    """The scene with static motions on nodes that are the base of nothing but one robot.
+    """The scene with static motions on nodes that are the base of exactly one robot.
 
     Args:
         physics: The model.
         tree: Its nodes.
         motion_node_of: Nearest motion node per node, -1 without one, shape [node_count].
-        frames: Where they stand.
+        frames: Global transforms of the nodes.
         moving: Nodes that an animation moves.
         mesh_of: Gives the triangles of a mesh shape.
     """
@@ -111,11 +111,11 @@ def _is_compact(
     frames: NodeFrames,
     mesh_of: MeshOf,
 ) -> bool:
-    """Whether the colliders of a base stand where its robot does.
+    """Return True if the colliders of a base are near its robot, or are held by its joints.
 
-    A node may be no more than what an exporter puts everything under: the floor of a hall is not
-    the base of a slider 3 m above it, nor that of what hangs just above it. What is larger than the
-    robot is its base only where a joint holds on to it.
+    A node may only be the root that an exporter puts everything under: the floor of a hall is not
+    the base of a slider 3 m above it, nor of a robot just above it. Colliders larger than the robot
+    make a base only where a joint is attached to them.
     """
     held = {node for node in physics.joints if base in tree.ancestors(node)}
     ends = (joint.connected_node for joint in physics.joints.values())
@@ -140,7 +140,7 @@ def _is_compact(
 
 
 def _box_of(shape: Shape, mesh_of: MeshOf) -> tuple[FloatArray, FloatArray] | None:
-    """Lowest and highest corner of a shape in its own frame [m]; ``None``: it has none."""
+    """Lowest and highest corner of a shape in its own frame [m]; ``None`` if it has no bounds."""
     match shape:
         case Box(size=size):
             half = 0.5 * np.array(size)
@@ -165,7 +165,7 @@ def _box_of(shape: Shape, mesh_of: MeshOf) -> tuple[FloatArray, FloatArray] | No
 def _is_base_of(
     base: int, bodies: set[int], physics: PhysicsScene, tree: NodeTree, moving: set[int]
 ) -> bool:
-    """Whether nothing stands below a node but its own robot, and it stands still."""
+    """Return True if a node does not move and has only its own robot below it."""
     above = {base, *tree.ancestors(base)}
     if above & moving or above & set(physics.motions):
         return False

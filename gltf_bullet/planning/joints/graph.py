@@ -31,7 +31,7 @@ class GraphEdge:
     first_is_body: bool
     second_is_body: bool
     priority: float
-    """Larger stays in the tree sooner."""
+    """Edges of higher priority are preferred for the spanning tree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +45,11 @@ class SpanningTree:
     steps: tuple[tuple[int, int, int], ...]
     """(parent body or -1 for the anchor, joint, child body), parents before children."""
     closing: tuple[int, ...]
-    """Joints outside of the tree."""
+    """Joints of the component that are not in the tree."""
 
 
 def connected_components(bodies: Iterable[int], edges: Sequence[GraphEdge]) -> list[list[int]]:
-    """Jointed bodies grouped by connection, in ascending order; lonely bodies are left out."""
+    """Jointed bodies grouped by connection, in ascending order; other bodies are omitted."""
     parent = {body: body for body in bodies}
 
     def root(body: int) -> int:
@@ -79,7 +79,7 @@ def span_components(
     weights: Mapping[int, Any],
     world: int,
 ) -> list[SpanningTree]:
-    """A tree for each component of some bodies, lonely ones included."""
+    """A spanning tree for each component of some bodies; a body without joints has its own."""
     groups = connected_components(bodies, edges)
     jointed = {body for group in groups for body in group}
     groups += [[body] for body in bodies if body not in jointed]
@@ -89,7 +89,7 @@ def span_components(
 
 
 def edges_of(bodies: Iterable[int], edges: Sequence[GraphEdge]) -> list[GraphEdge]:
-    """Those that end at one of the bodies."""
+    """The edges with an end at one of the bodies."""
     inside = set(bodies)
     return [
         edge
@@ -107,8 +107,8 @@ def span_component(
 ) -> SpanningTree:
     """Root a component and choose its tree: joints that are hard to close elsewhere come first.
 
-    A moving anchor is the best root (its links follow it exactly), then the world, then the
-    weightiest body (``weights`` are compared). Among equals the joints near the root stay, so that
+    A kinematic parent is the best root (its links follow it exactly), then the world, then the
+    heaviest body (``weights`` are compared). Among equals the joints near the root stay, so that
     loops are cut far away.
     """
     anchors = sorted(

@@ -1,4 +1,4 @@
-"""What one joint leaves free: the chain of its axes, and the rows that act on them.
+"""Layout of one joint: the chain of its degrees of freedom, and the rows that act on them.
 
 Pure. KHR_physics_rigid_bodies, "Joints" and the appendix "Joint Limit Metrics". A joint becomes a
 chain from frame a to frame b: slides along X, Y, Z of a, then turns. Locked axes are constants of
@@ -21,7 +21,7 @@ from gltf_bullet.transforms import Pose, Vec3
 __all__ = ["JointLayout", "plan_joint_layout"]
 
 START_TOLERANCE = 1e-4
-"""[m, rad] A locked axis displaced by less at load is locked where it is."""
+"""[m, rad] A locked axis that is displaced by less at load is locked there."""
 
 JOINT_LIMITS_CONTRADICT = IssueKind(
     "JOINT_LIMITS_CONTRADICT",
@@ -38,7 +38,7 @@ JOINT_STARTS_VIOLATED = IssueKind(
 
 
 _ALIGNED = 1e-9
-"""[rad] Locked axes turned by less are not."""
+"""[rad] A locked axis turned by less counts as not turned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,17 +46,17 @@ class JointLayout:
     """The chain from frame a to frame b and its rows."""
 
     offset: Vec3
-    """Constant translation of the linear axes that are no degree of freedom [m]."""
+    """Constant translation along the linear axes that are no degree of freedom [m]."""
     dofs: tuple[Dof, ...]
     """Slides in axis order, then turns in chain order."""
     rotation: RotationLayout
     rows: tuple[JointRow, ...]
     is_mirrored: bool = False
-    """Whether slides are measured against the axes of frame a: no rotation has a mirrored basis."""
+    """True if slides are measured against the axes of frame a: no rotation has a mirrored basis."""
 
     @property
     def is_undriven_ball(self) -> bool:
-        """Whether it is a plain ball and socket, which a point constraint can stand for."""
+        """True for a plain ball and socket, which a point constraint can replace."""
         return (
             not self.rows
             and len(self.dofs) == 1
@@ -66,9 +66,9 @@ class JointLayout:
 
     @property
     def slides_alike(self) -> bool:
-        """Whether it lets b go alike in all directions that its turns take into each other.
+        """True if translation is equally free in all directions that the rotations mix.
 
-        In space; or in a plane about whose normal alone it turns.
+        These directions span space, or a plane about whose normal alone the joint rotates.
         """
         slides = {dof.axis: dof for dof in self.dofs if dof.kind is DofKind.LINEAR}
         if any(dof.lower > -math.inf or dof.upper < math.inf for dof in slides.values()):
@@ -90,26 +90,26 @@ class JointLayout:
 
     @property
     def dof_count(self) -> int:
-        """Degrees of dof, a ball counting three."""
+        """Number of degrees of freedom, a ball counting three."""
         return sum(3 if dof.axis == BALL else 1 for dof in self.dofs)
 
     @property
     def coordinate_count(self) -> int:
-        """Engine coordinates, a ball counting the four of its quaternion."""
+        """Number of engine coordinates, a ball counting the four of its quaternion."""
         return sum(4 if dof.axis == BALL else 1 for dof in self.dofs)
 
     @property
     def locks_nothing(self) -> bool:
-        """Whether all six axes move: only rows act, if any."""
+        """True if all six axes can move, so that only rows act, if there are any."""
         return self.dof_count == 6 and all(f.lower < f.upper for f in self.dofs)
 
     @property
     def leaves_bodies_free(self) -> bool:
-        """Whether nothing but the forces of limits connects the two bodies.
+        """True if only the forces of limits connect the two bodies.
 
-        As links of one chain they would be measured in axes that turn with one of them, which
-        bends the way of a free body; each for itself flies straight. Driven axes stay links: they
-        are what users read and command.
+        As links of one chain they would be measured in axes that rotate with one of them, which
+        bends the path of a free body; separate bodies move straight. Driven axes stay links: users
+        read and command them.
         """
         return self.locks_nothing and not any(row.drive >= 0 for row in self.rows)
 
@@ -120,8 +120,8 @@ def plan_joint_layout(
     """Decide the chain of one joint from its limits and its pose at load.
 
     Args:
-        joint: With the limits and drives.
-        a_from_b: Frame b in frame a.
+        joint: The joint with its limits and drives.
+        a_from_b: Frame b in frame a, at load.
         diagnostics: Takes the findings.
         is_mirrored: See :attr:`JointLayout.is_mirrored`.
     """
@@ -209,7 +209,7 @@ def plan_joint_layout(
 
 
 def _length_across(limit: JointLimit, a_from_b: Pose) -> float:
-    """What a limit of several axes watches [m, rad] (appendix "Joint Limit Metrics")."""
+    """Value at load of the metric of a limit of several axes [m, rad] ("Joint Limit Metrics")."""
     if limit.kind is DofKind.LINEAR:
         return math.hypot(*(a_from_b.translation[axis] for axis in limit.axes))
     if len(limit.axes) == 3:

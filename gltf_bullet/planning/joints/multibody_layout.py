@@ -1,6 +1,7 @@
-"""One multibody of an articulation: what hangs on what, laid out as links in depth-first order.
+"""One multibody of an articulation: its bodies and joints as links in depth-first order.
 
-Pure. Which bodies share a multibody is decided in ``component_builder``.
+Pure. ``articulation_builder`` decides which bodies share a multibody. The file is long since a
+link's frame, its joint and its place in the order depend on each other.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ __all__ = [
 
 # --- One joint as links: from a parent body's frame through its dofs to a child body's frame ------
 #
-# Pure. A chain alternates constant poses with dofs; met from the connected side it is the same
-# chain inverted, each axis negated and each coordinate kept.
+# A chain alternates constant poses with dofs. From the side of the connected node it is the same
+# chain inverted: each axis is negated and each coordinate keeps its value.
 
 _NOWHERE: Vec3 = (0.0, 0.0, 0.0)
 _COINCIDENT = 1e-9
 """[m] Two origins closer than this may share a link frame."""
 
 _ALIGNED = 1e-9
-"""Half of the angle [rad] by which frames that are one may differ in a file of decimals."""
+"""Half of the angle [rad] by which equal frames may differ in a file of decimals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +52,18 @@ class _Moving:
     """Index into the layout's dofs."""
     kind: DofKind
     axis: Vec3
-    """In the frame reached so far; unused for a ball."""
+    """Axis in the frame that the chain has reached; unused for a ball."""
     is_ball: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainLinks:
-    """Links from a parent link to a body, parents counted from 0 within the chain."""
+    """Links from a parent link to a body; parents are counted from 0 within the chain."""
 
     links: tuple[LinkSpec, ...]
     """The last one is the body itself; the first hangs on the parent link (parent -1)."""
-    carriers: tuple[int, ...]
-    """Which link carries each dof of the layout, in layout order."""
+    link_of_dof: tuple[int, ...]
+    """Link of each dof of the layout, in layout order."""
     is_reversed: bool
 
     def ball_position(self, layout: JointLayout) -> Quat:
@@ -97,14 +98,14 @@ def chain_links(
         elements += _reversed(_elements(layout)) if is_reversed else _elements(layout)
     elements.append(attachment_from_body)
     links: list[LinkSpec] = []
-    carriers = [-1] * len(layout.dofs)
+    link_of_dof = [-1] * len(layout.dofs)
     pending = IDENTITY_POSE
     last = max((k for k, e in enumerate(elements) if isinstance(e, _Moving)), default=-1)
     for k, element in enumerate(elements):
         if isinstance(element, Pose):
             pending = pending @ element
             continue
-        carriers[element.dof] = len(links)
+        link_of_dof[element.dof] = len(links)
         if k == last:
             end = IDENTITY_POSE
             for pose in elements[k + 1 :]:
@@ -114,7 +115,7 @@ def chain_links(
             if merged is not None:
                 links.append(merged)
                 return ChainLinks(
-                    links=tuple(links), carriers=tuple(carriers), is_reversed=is_reversed
+                    links=tuple(links), link_of_dof=tuple(link_of_dof), is_reversed=is_reversed
                 )
         links.append(
             LinkSpec(
@@ -128,7 +129,7 @@ def chain_links(
     links.append(
         replace(body, parent=len(links) - 1, joint=LinkJoint.FIXED, parent_from_link=pending)
     )
-    return ChainLinks(links=tuple(links), carriers=tuple(carriers), is_reversed=is_reversed)
+    return ChainLinks(links=tuple(links), link_of_dof=tuple(link_of_dof), is_reversed=is_reversed)
 
 
 def _elements(layout: JointLayout) -> list[Pose | _Moving]:
@@ -170,18 +171,18 @@ def _reversed(elements: list[Pose | _Moving]) -> list[Pose | _Moving]:
 
 
 def _against(element: _Moving) -> _Moving:
-    """The same along the negated axis."""
+    """The dof with the axis negated."""
     x, y, z = element.axis
     return replace(element, axis=(-x, -y, -z))
 
 
 def _slides_first(layout: JointLayout, near_from_far: Pose) -> list[Pose | _Moving]:
-    """The reversed chain of a joint that slides alike in all directions, slides before turns.
+    """The reversed chain of a joint that slides alike in all directions: slides before turns.
 
-    The file has them along the axes of frame a, which turn with the body: the slides would carry a
-    body that spins in circles (measured: at 15 rad/s free flight gained 30 J in a second, a rope
-    blew up). Where all directions are alike, axes that stand where those of frame a stand at load
-    mean the same.
+    In the file, slides are along the axes of frame a, which turn with the body: the slides would
+    lead a spinning body in circles (measured: at 15 rad/s free flight gained 30 J in a second, a
+    rope blew up). Where all directions are alike, fixed axes, equal to those of frame a at load,
+    have the same meaning.
     """
     offset, *others = _elements(layout)
     slides: list[Pose | _Moving] = []
@@ -207,11 +208,11 @@ def _link_joint(element: _Moving) -> LinkJoint:
 def _body_on_dof(
     element: _Moving, pending: Pose, end: Pose, body: LinkSpec, parent: int
 ) -> LinkSpec | None:
-    """The last dof and the body as one link, where their frames allow it.
+    """The last dof and the body as one link; ``None`` if their frames do not allow it.
 
-    A slide may be measured at any point; a turn needs the body's origin on its pivot. A ball's
-    position is in the inertial frame, which must not be turned against the joint's: converted
-    robots have their joints' frames there.
+    A slide may be measured at any point; a turn needs the body's origin on its pivot. The position
+    of a ball is in the inertial frame, which must not be turned against the joint's: converted
+    robots have their joint frames there.
     """
     turns = element.kind is DofKind.ANGULAR
     if turns and max(map(abs, end.translation)) > _COINCIDENT:
@@ -239,13 +240,15 @@ def _body_on_dof(
     )
 
 
+# --- The links of a multibody in depth-first order ------------------------------------------------
+
 MULTIBODY_LINKS = 126
-"""Links of one multibody: the engine's silent 127, less the fixed one that some begin with."""
+"""Links of one multibody: the engine's silent limit of 127, less one fixed link that some need."""
 MULTIBODY_GROUPS = 50
-"""Links that the collider groups of one body may take."""
+"""Most links for the collider groups of one body."""
 
 TINY_MASS_RATIO = 1e-4
-"""Mass of the link at the end of a welded chain, relative to the body it is welded to."""
+"""Mass of the link at the end of a welded chain, relative to the body that it is welded to."""
 
 BODY_HAS_TOO_MANY_GROUPS = IssueKind(
     "BODY_HAS_TOO_MANY_GROUPS",
@@ -257,7 +260,7 @@ BODY_HAS_TOO_MANY_GROUPS = IssueKind(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyFacts:
-    """A dynamic body that joints may hold."""
+    """A dynamic body that joints may hold, by its motion node."""
 
     node: int
     plan: BodyPlan
@@ -270,11 +273,11 @@ class Side:
     body: int
     """Motion node of a dynamic body, or -1."""
     anchor: int
-    """When ``body`` is -1: the moving anchor's node or :data:`WORLD`."""
+    """Node of the kinematic parent or :data:`WORLD`; only if ``body`` is -1."""
     frame: Pose
     """Attachment frame in the world at load."""
     anchor_frame: Pose
-    """The same without a turn that mirrored axes may ask for: where a moving anchor is."""
+    """Attachment frame without the turn that mirrored axes may need: that of a kinematic parent."""
     motion: int
     """Motion node of any kind, -1 without one."""
 
@@ -291,13 +294,13 @@ class SidedJoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArticulationParts:
-    """What an articulation is made of."""
+    """Inputs that all multibodies of an articulation are laid out from."""
 
     joints: Sequence[SidedJoint]
     bodies: Mapping[int, BodyFacts]
     """By motion node."""
     body_plans: Mapping[int, BodyPlan]
-    """Of moving anchors, by motion node."""
+    """Plans of kinematic parents, by motion node."""
     diagnostics: Diagnostics
 
     def group_links(self, node: int) -> int:
@@ -329,20 +332,20 @@ class MultibodyDraft:
     anchor: int
     root: int
     branches: dict[int, list[Branch]]
-    """By parent motion node, -1 for the anchor."""
+    """Branches by parent motion node, -1 for the anchor."""
     link_count: int = 0
     coordinate_count: int = 0
 
 
 @dataclass(slots=True)
 class EmittedMultibody:
-    """A multibody as values, with what other parts of the plan need to know about it."""
+    """A multibody as values, with the facts that other parts of the plan need."""
 
     plan: MultibodyPlan
     dofs: dict[int, list[DofPlan]]
-    """By joint."""
+    """Degrees of freedom by joint."""
     chain_ends: dict[int, int]
-    """Last link of closing chains, by joint."""
+    """Last link of each closing chain, by joint."""
 
 
 def branch_chain(parts: ArticulationParts, branch: Branch, world_from_parent: Pose) -> ChainLinks:
@@ -355,7 +358,7 @@ def branch_chain(parts: ArticulationParts, branch: Branch, world_from_parent: Po
         mass, inertia, inertial = plan.mass, plan.inertia_diagonal, plan.body_from_inertial
     else:
         attachment_from_body = IDENTITY_POSE
-        # What stands fixed weighs nothing here; of the two ends one does.
+        # A fixed base has mass 0 here; of the two welded ends one has mass.
         masses = [parts.bodies[k].plan.mass for k in (far.body, near.body) if k >= 0]
         mass = TINY_MASS_RATIO * next(filter(None, masses), 0.0)
         # A ball of 0.1 m: small against any real body, large enough for the solver.
@@ -440,11 +443,11 @@ def emit_multibody(
                 joint_node=sided.joint.node,
                 dof=dof,
                 multibody=index,
-                link=first + carrier,
+                link=first + link,
                 is_reversed=branch.is_reversed,
                 ball_xyzw=chain.ball_position(sided.layout),
             )
-            for dof, carrier in zip(sided.layout.dofs, chain.carriers, strict=True)
+            for dof, link in zip(sided.layout.dofs, chain.link_of_dof, strict=True)
         ]
         if branch.child < 0:
             ends[branch.joint] = last
@@ -473,9 +476,9 @@ def emit_multibody(
 def _are_taken_for_static(
     parts: ArticulationParts, links: Sequence[LinkSpec], owners: Sequence[tuple[int, int]]
 ) -> bool:
-    """Whether the engine takes colliders that move for static ones, which meet nothing static.
+    """Return True if the engine takes moving colliders for static ones, which collide with none.
 
-    On a base without mass it asks of a link and all before it whether they are fixed, but never of
+    On a base without mass it tests of a link and all before it whether they are fixed, but never of
     link 0 (measured: a box on the arm of a hinge swings through a floor).
     """
     if not links or links[0].joint is LinkJoint.FIXED:

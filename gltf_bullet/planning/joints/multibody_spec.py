@@ -16,11 +16,11 @@ from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 __all__ = ["MAX_LINKS", "LinkJoint", "LinkSpec", "MultibodySpec", "depth_first_order"]
 
 MAX_LINKS = 127
-"""More are dropped by the engine without a word (measured)."""
+"""Most links of a multibody; the engine drops further ones silently (measured)."""
 
 
 class LinkJoint(enum.Enum):
-    """How a link moves relative to its parent link."""
+    """Kind of motion of a link relative to its parent link."""
 
     FIXED = "fixed"
     REVOLUTE = "revolute"
@@ -38,14 +38,14 @@ class LinkSpec:
     parent_from_link: Pose
     """Between link frames (not inertial frames), at joint position 0."""
     axis: Vec3 = (0.0, 0.0, 1.0)
-    """Of a revolute or prismatic joint, in the link frame, unit length."""
+    """Axis of a revolute or prismatic joint in the link frame, unit length."""
     mass: float = 0.0
-    """[kg]; 0 for links that only pass motion on."""
+    """Mass [kg]; 0 for links without a body."""
     inertia_diagonal: Vec3 = (0.0, 0.0, 0.0)
     """Principal moments [kg m^2] about the axes of the inertial frame."""
     link_from_inertial: Pose = IDENTITY_POSE
-    """Centre of mass and principal axes. The engine has a spherical joint's position and velocity
-    about those axes (measured): the joint's frame is turned like them."""
+    """Centre of mass and principal axes. The engine states the position and velocity of a spherical
+    joint about these axes (measured): the joint's frame is turned like them."""
     shape_id: int = -1
     """Engine collision shape, placed relative to the link frame; -1 for none."""
     visual_id: int = -1
@@ -66,14 +66,14 @@ class MultibodySpec:
     visual_id: int = -1
     links: tuple[LinkSpec, ...] = ()
     self_collision: bool = True
-    """Whether shapes of different links may meet at all; pair filters then switch pairs off."""
+    """True if shapes of different links may collide; pair filters then exclude single pairs."""
     parents_meet: bool = True
-    """Whether a link may meet its parent link, where links may meet at all."""
+    """True if a link may collide with its parent link, provided that links collide at all."""
     is_fixed_late: bool = False
-    """Whether a base without mass has one while its links are made: on one without, the engine
-    would take links for static that move."""
+    """True if a base without mass becomes massless only after its links were made: on a massless
+    base the engine would take some moving links for static ones."""
 
-    # Worked out once for all copies.
+    # Computed once for all copies.
 
     @cached_property
     def fixed_links(self) -> tuple[int, ...]:
@@ -104,9 +104,9 @@ class MultibodySpec:
 
 
 def depth_first_order(parents: Sequence[int]) -> list[int]:
-    """Old indices in the order in which Bullet numbers links: depth first, children ascending.
+    """Old link indices in the order in which Bullet numbers links: depth first, children ascending.
 
-    ``parents`` holds a parent index per link, -1 for the base. Links that hang on no base (a
+    ``parents`` holds a parent index per link, -1 for the base. Links without a path to the base (a
     cycle) are left out.
     """
     children: dict[int, list[int]] = {}

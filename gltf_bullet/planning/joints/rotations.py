@@ -1,4 +1,4 @@
-"""How a chain turns from frame a to frame b: one ball, or revolutes in a chosen order.
+"""Rotation part of a chain from frame a to frame b: one ball, or revolutes in a chosen order.
 
 Pure. A ball has no singular pose but can only be limited by the solve; revolutes have native
 limits, but two of their axes meet when the middle one reaches 90 degrees. Measured: three free
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 SAFE_MIDDLE = math.radians(80.0)
-"""The middle revolute of three must be kept inside this by hard limits."""
+"""Largest angle [rad] that hard limits may allow the middle revolute of three."""
 
 _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -50,7 +50,7 @@ class RotationLayout:
     ball_xyzw: Quat = (0.0, 0.0, 0.0, 1.0)
     """Position of the ball at load."""
     tail_xyzw: Quat = (0.0, 0.0, 0.0, 1.0)
-    """What locked axes are off by at load, below the tolerance."""
+    """Constant rotation of locked axes at load, below the tolerance."""
 
 
 def axis_turn(axis: int, angle: float) -> Pose:
@@ -78,13 +78,13 @@ def plan_rotations(
     is_driven: bool = False,
     tolerance: float,
 ) -> RotationLayout:
-    """Choose ball or revolutes.
+    """Choose between a ball and revolutes, and the order of the revolutes.
 
     Args:
         a_from_b_xyzw: Relative rotation at load.
         spans: Hard range per axis [rad], equal bounds for a locked axis.
         cones: Hard radial limits: axes and maximum [rad].
-        is_driven: Whether a drive turns one of the axes: motors need revolutes.
+        is_driven: True if a drive acts on one of the axes: motors need revolutes.
         tolerance: [rad] A locked axis that is off by less at load stays where it is.
     """
     locked = [lower >= upper for lower, upper in spans]
@@ -158,7 +158,7 @@ def _turns(
 
 
 def _unwrapped(angle: float, lower: float, upper: float) -> float:
-    """The equal angle that violates the range least."""
+    """The angle, plus or minus a full turn, that violates the range least [rad]."""
     return min(
         (angle, angle + math.tau, angle - math.tau),
         key=lambda x: (round(_excess(x, lower, upper), 9), abs(x)),
@@ -182,5 +182,5 @@ def _hinge(
 
 
 def total_angle(q: Quat) -> float:
-    """How far a rotation turns, about whatever axis [rad]."""
+    """Total angle of a rotation, about its own axis [rad]."""
     return 2.0 * math.atan2(math.sqrt(q[0] ** 2 + q[1] ** 2 + q[2] ** 2), abs(q[3]))

@@ -1,4 +1,4 @@
-"""The rows of a joint: what limits with a range and drives watch, for the joint-space solve.
+"""Rows of the joint-space solve: the metrics that limits and drives of a joint act on.
 
 Pure. KHR_physics_rigid_bodies, "Joints" and the appendix "Joint Limit Metrics".
 """
@@ -32,7 +32,7 @@ JOINT_DRIVE_ON_LOCKED_AXIS = IssueKind(
 
 
 class RowMetric(enum.Enum):
-    """Which number of the relative pose a row watches."""
+    """The component of the relative pose that a row acts on."""
 
     COORDINATE = "coordinate"
     """The position of one degree of freedom of the chain."""
@@ -61,7 +61,7 @@ class JointRow:
     metric: RowMetric
     kind: DofKind
     axis: int
-    """The watched axis; the remaining axis for LINE and CONE; 0 for POINT and ANGLE."""
+    """The axis of the metric; the remaining axis for LINE and CONE; 0 for POINT and ANGLE."""
     about: int = -1
     """The tilting axis of SWING."""
     dof: int = -1
@@ -71,15 +71,15 @@ class JointRow:
     drive: int = -1
     """Index of the authored drive that this row enforces, or -1."""
     is_mirrored: bool = False
-    """Whether an OFFSET is measured against the axis of a."""
+    """True if an OFFSET is measured against the axis of a."""
 
 
 _LENGTHS = (RowMetric.LINE, RowMetric.POINT, RowMetric.CONE, RowMetric.ANGLE)
-"""Metrics that are never negative, and have no direction to grow in where they are 0."""
+"""Metrics that are never negative, and have no gradient where they are 0."""
 
 
 def limit_range(row: JointRow, limits: Sequence[JointLimit]) -> AxisRange:
-    """Where a row of limits keeps its metric, from the limits of its joint as they are now."""
+    """The range of a row's metric that the current limits of its joint allow."""
     own = limits[row.limits[0]]
     if math.isinf(own.stiffness) and row.metric in (RowMetric.COORDINATE, RowMetric.OFFSET):
         span = merge_axis(limits, row.kind, row.axis)
@@ -96,18 +96,18 @@ def limit_range(row: JointRow, limits: Sequence[JointLimit]) -> AxisRange:
 def needs_other_rows(
     old: JointLimit, new: JointLimit, rows: Sequence[JointRow], revolutes: int
 ) -> bool:
-    """Whether a joint with ``new`` has other rows or degrees of freedom than with ``old``.
+    """Return True if ``new`` needs other rows or degrees of freedom than ``old``.
 
     Args:
         old: A limit.
-        new: The same one with other numbers.
-        rows: That enforce the old one; without any it was a lock, or no limit.
-        revolutes: Turns about one axis in the joint.
+        new: The same limit with other numbers.
+        rows: The rows that enforce ``old``; without any it was a lock, or no limit.
+        revolutes: Number of turns about one axis in the joint.
     """
     if not rows or math.isinf(new.stiffness) != math.isinf(old.stiffness):
         return True
     if len(old.axes) > 1 and (old.maximum <= LOCK_WIDTH) != (new.maximum <= LOCK_WIDTH):
-        return True  # along each axis there, away from a point or line here
+        return True  # locked along each axis there, away from a point or line here
     is_twist = any(row.metric is RowMetric.TWIST for row in rows)
     if is_twist and math.isinf(old.stiffness) and _is_lock(old) != _is_lock(new):
         return True
@@ -120,7 +120,7 @@ def _is_lock(limit: JointLimit) -> bool:
 
 
 def _keeps_middle(limit: JointLimit) -> bool:
-    """Whether an angle stays away from 90 degrees, as far as a limit of its kind can say."""
+    """Return True if a limit of an angle keeps it away from 90 degrees."""
     is_bound_below = len(limit.axes) > 1 or limit.minimum >= -SAFE_MIDDLE
     return limit.kind is DofKind.ANGULAR and is_bound_below and limit.maximum <= SAFE_MIDDLE
 
@@ -134,7 +134,7 @@ def _dof_of(dofs: Sequence[Dof], kind: DofKind, axis: int) -> int:
 
 
 def limit_rows(limits: Sequence[JointLimit], dofs: Sequence[Dof], by_twist: bool) -> list[JointRow]:
-    """Rows for everything that a lock does not do already."""
+    """Rows for all limits that no lock and no range of a degree of freedom enforces."""
     rows: list[JointRow] = []
     for index, dof in enumerate(dofs):
         if dof.axis == BALL:

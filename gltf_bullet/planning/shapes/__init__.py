@@ -1,1 +1,1 @@
-"""The model's shapes as engine shapes: exact, approximated or refused."""
+"""Engine shapes from the model's shapes: exact, approximated or refused."""

@@ -1,8 +1,8 @@
-"""A script, run in a process of its own: coacd on one mesh, first a draft, then in full.
+"""A script that runs in its own process: coacd on one mesh, first a draft, then in full.
 
 coacd ends the whole process on some meshes (``std::length_error``), takes minutes and gigabytes on
 others, and cannot be interrupted. So it never runs in the user's process: ``decomposition.py``
-starts this file, takes what it has written when its time is over, and ends it.
+starts this file, takes the parts that it has written when the time is over, and ends it.
 
 ``python coacd_worker.py FOLDER``: reads ``FOLDER/mesh.npz``, writes ``draft.npz`` and ``full.npz``.
 Imports nothing of this package, so that it starts fast and wherever the package lies.
@@ -25,10 +25,10 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 MAX_TRIANGLES = 2000
-"""Triangles that coacd is given where the mesh can be simplified to so few. A bumpy ball of 81920
+"""Triangles that coacd is given, if the mesh can be simplified to so few. A bumpy ball of 81920
 took 0.1 s to simplify; coacd then takes 3 s for a draft, and did not end within 170 s before."""
-VOLUME_KEPT = 0.03
-"""Relative change of a closed mesh's volume from which on a simplification is not used: edge
+VOLUME_TOLERANCE = 0.03
+"""Relative change of a closed mesh's volume above which a simplification is not used: edge
 collapse tears thin parts open."""
 
 DRAFT: dict[str, Any] = {
@@ -63,7 +63,7 @@ def limit_resources(seconds: float, memory_bytes: int) -> None:
 
 
 def limit_search(seconds: float) -> None:
-    """End this process, whose draft is there, when it has computed for so long."""
+    """End this process, which has written its draft, after so many seconds of its own CPU time."""
     if hasattr(signal, "setitimer"):
         left = seconds - time.process_time()
         signal.setitimer(signal.ITIMER_PROF, max(left, 1e-3))
@@ -80,19 +80,19 @@ def simplified(points: FloatArray, triangles: IntArray) -> tuple[FloatArray, Int
     )
     fewer_points, fewer = fewer_points.astype(np.float64), fewer.astype(np.int64)
     before, after = volume(points, triangles), volume(fewer_points, fewer)
-    if not len(fewer) or abs(after - before) > VOLUME_KEPT * abs(before):
+    if not len(fewer) or abs(after - before) > VOLUME_TOLERANCE * abs(before):
         return points, triangles
     return fewer_points, fewer
 
 
 def volume(points: FloatArray, triangles: IntArray) -> float:
-    """Signed volume; for an open mesh that of the cone over it, which still tells of changes."""
+    """Signed volume [m^3]; of an open mesh that of the cone over it, which changes with it too."""
     a, b, c = (points[triangles[:, k]] for k in range(3))
     return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
 
 
 def write(parts: list[Any], path: Path) -> None:
-    """Vertices of each part; renamed into place, so that nobody reads half a file."""
+    """Write the vertices of each part; a rename at the end hides the file until it is complete."""
     aside = path.with_suffix(".tmp")
     with open(aside, "wb") as file:
         named = {f"part{k}": np.asarray(points) for k, (points, _) in enumerate(parts)}

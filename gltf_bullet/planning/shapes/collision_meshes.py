@@ -22,7 +22,7 @@ from gltf_bullet.transforms import FloatArray
 __all__ = ["Deformation", "collision_mesh"]
 
 _STILL = 1e-6
-"""Share of its numbers by which rounding may move a part in its shape."""
+"""Share of its numbers by which rounding may change the transform of a part."""
 
 Deformation: TypeAlias = Mapping[int, FloatArray]
 """Morph weights by node."""
@@ -108,9 +108,9 @@ def _part_vertices(
 
 
 def _shape_from_part(part: MeshPart, asset_from_node: FloatArray) -> FloatArray | None:
-    """Where a part stands in its shape, shape [4, 4]; ``None``: its frame is the shape's.
+    """Transform of a part into its shape's frame, shape [4, 4]; ``None`` for the identity.
 
-    As authored, to the bit, while the two nodes stand to each other as the file has them.
+    The authored matrix is used, to the bit, while the two nodes are as the file has them.
     """
     authored = None
     if part.shape_from_part is not None:

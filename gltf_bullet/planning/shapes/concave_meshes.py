@@ -1,4 +1,4 @@
-"""Moving concave meshes: triangles, convex parts or a hull, and what each of them costs.
+"""Moving concave meshes as triangles, convex parts or a hull, and the error of each choice.
 
 DESIGN, "Moving concave mesh": triangles collide well with convex shapes and fall through planes and
 other meshes, so convex parts are the general answer, and a hull the last one.
@@ -106,7 +106,7 @@ def hull_shape(hull: Hull) -> PlacedShape:
 
 
 def is_convex(mesh: TriangleSet) -> bool:
-    """Whether the triangles fill their own convex hull: as its surface, or in parts that touch."""
+    """Return True if triangles fill their convex hull, as its surface or as touching parts."""
     points, triangles = weld(mesh.points, mesh.triangles)
     if len(points) < 4 or not are_closed(triangles):
         return False
@@ -121,7 +121,7 @@ def is_convex(mesh: TriangleSet) -> bool:
 
 
 def tidy(pose: Pose) -> Pose:
-    """The identity, to the letter, where the pose is one within rounding."""
+    """The identity, exactly, if the pose is one within rounding."""
     x, y, z, _ = pose.rotation_xyzw
     if max(map(abs, (x, y, z, *pose.translation))) < 1e-12:
         return IDENTITY_POSE

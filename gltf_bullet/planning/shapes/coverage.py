@@ -1,4 +1,4 @@
-"""What becomes of the properties of shapes."""
+"""Coverage of the properties of shapes: what is exact, approximated or left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Concave meshes as convex parts (coacd), within a limit of time and memory, kept on disk.
+"""Concave meshes as convex parts (coacd), within bounds of time and memory, cached on disk.
 
 A decomposition takes seconds and depends only on the triangles and three settings, so it is done
 once per machine. ``GLTF_BULLET_CACHE`` or ``LoadOptions.cache_folder`` moves the cache.
@@ -31,7 +31,7 @@ from gltf_bullet.transforms import FloatArray
 
 __all__ = ["Decomposer", "Decomposition", "WorkerResult"]
 
-# --- Runs ``coacd_worker.py`` in a process of its own and takes what it has when its time is over
+# --- The worker process: ``coacd_worker.py`` with bounds of time and memory -----------------------
 
 _WORKER: Final = Path(__file__).with_name("coacd_worker.py")
 
@@ -46,7 +46,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 directory, where a downloaded asset may have brought a ``numpy.py``."""
 
 MEMORY_BYTES: Final = 600 * 2**20
-"""Writable memory of the worker: with 150 MB of a loading process, 800 MB in all are not passed."""
+"""Writable memory of the worker: together with 150 MB of a loading process at most 800 MB."""
 _BUSY: Final = 3.0
 """Wall-clock time that the worker may take for each second of its own, on a busy machine."""
 POLL_SECONDS: Final = 0.05
@@ -59,7 +59,7 @@ class WorkerResult:
     parts: tuple[FloatArray, ...]
     is_full: bool
     reason: str
-    """Why not, in a few words; empty where it did."""
+    """Reason in a few words if the search did not end; else empty."""
     seconds: float = 0.0
     """CPU time that it took; 0 where the system does not count it."""
 
@@ -83,7 +83,7 @@ def run_worker(
         max_parts: Parts at most.
         seconds: CPU time after which the worker is ended, so that a busy machine gets the same
             parts as an idle one; wall-clock time where the system does not count it (Windows).
-        draft_seconds: As much, not less, as long as there is no draft.
+        draft_seconds: The same, but not less, as long as there is no draft.
         progress: Called with the share of the time that is used, in 0..1.
     """
     if seconds <= 0.0:
@@ -125,7 +125,7 @@ def _seconds_of_children() -> float:
 def _run_worker(
     folder: Path, seconds: float, draft_seconds: float, progress: Callable[[float], object]
 ) -> str:
-    """Why the worker ended; whatever ends this function ends the worker."""
+    """Run the worker and return why it ended early, or an empty text; it is killed at the end."""
     if not sys.executable:
         return "there is no Python interpreter to run coacd with"
     environment = dict(os.environ)
@@ -170,13 +170,15 @@ def _read_parts(path: Path) -> tuple[FloatArray, ...] | None:
     return tuple(sound) if sound else None
 
 
+# --- Decompositions of a scene, cached and with a shared budget of time ---------------------------
+
 _RECIPE: Final = "coacd-2"
-"""Raise it when what the worker does changes, so that old cache entries are not taken for new."""
+"""Version of the worker's results: raise it when they change, so that no old entry is used."""
 
 _SHARE: Final = 0.7
-"""Of the time that is left, what one mesh may use: those that come later get some as well."""
+"""Share of the remaining time that one mesh may use: later meshes get some as well."""
 _LEAST_SECONDS: Final = 4.0
-"""[s] that one mesh gets as long as they are there: about what a draft of a large one takes."""
+"""[s] that one mesh gets while they last: about the time of a draft of a large one."""
 
 Outcome: TypeAlias = Literal["full", "draft", "none"]
 """``draft``: the time ended before the full search did; ``none``: no parts at all."""
@@ -184,14 +186,14 @@ Outcome: TypeAlias = Literal["full", "draft", "none"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decomposition:
-    """Convex parts that cover a mesh."""
+    """Convex parts that cover a mesh, with the outcome of the search for them."""
 
     parts: tuple[PointSet, ...]
     outcome: Outcome
     seconds: float
     """The time [s] that it took, if it is ``full``; else that it had, at least its share."""
     reason: str = ""
-    """Why it is not ``full``."""
+    """Reason if the outcome is not ``full``; else empty."""
 
 
 class Decomposer:
@@ -203,7 +205,7 @@ class Decomposer:
         self._ahead = 0
 
     def expect(self, meshes: int) -> None:
-        """Share the time evenly among so many meshes that are to come."""
+        """Share the time evenly among so many meshes to come."""
         self._ahead = meshes
 
     def decompose(self, mesh: TriangleSet) -> Decomposition:
@@ -216,12 +218,12 @@ class Decomposer:
         seconds = min(_SHARE, 1.0 / max(self._ahead, 1)) * self._left
         longest = min(self._left, max(_LEAST_SECONDS, seconds))
         self._ahead -= 1
-        found = _read_kept(path)
+        found = _read_cached(path)
         # A little less time will not give more.
         if found is None or not (found.outcome == "full" or found.seconds >= 0.9 * seconds):
             found = _run(mesh, seconds, longest, self._options)
             _write(path, found)
-        # What was found before counts as if it were found now: a scene that is loaded again has the
+        # A cached result counts as if it were computed now: a scene that is loaded again has the
         # same shares, and computes nothing.
         self._left -= min(longest, found.seconds)
         return found
@@ -246,7 +248,7 @@ def _run(
     begin = time.monotonic()
     low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
     center, size = 0.5 * (low + high), float((high - low).max())
-    # Of unit size, whatever the mesh's: coacd has absolute tolerances.
+    # Coordinates of unit size, since coacd has absolute tolerances.
     result = run_worker(
         (mesh.points - center) / size,
         np.asarray(mesh.triangles),
@@ -282,7 +284,7 @@ def _hull_or_none(points: FloatArray, max_points: int) -> PointSet | None:
         return None
 
 
-def _read_kept(path: Path) -> Decomposition | None:
+def _read_cached(path: Path) -> Decomposition | None:
     try:
         with np.load(path, allow_pickle=False) as archive:
             outcome = str(archive["outcome"])
@@ -291,7 +293,7 @@ def _read_kept(path: Path) -> Decomposition | None:
             reason = str(archive["reason"])
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
-    # Whatever stands in a cache file, the engine gets hulls or nothing.
+    # Whatever a cache file holds, the engine gets hulls or nothing.
     is_sound = all(p.ndim == 2 and p.shape[1] == 3 and np.isfinite(p).all() for p in parts)
     if not is_sound or outcome not in get_args(Outcome) or (outcome == "none") != (not parts):
         return None

@@ -1,4 +1,4 @@
-"""How far planned shapes reach: bounds, balls inside and outside, support. Pure numbers."""
+"""Extents of planned shapes: bounds, inner and outer balls, support function. Pure numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gltf_bullet.transforms import FloatArray, matrices_from_quats
 __all__ = ["Extent", "extent_of", "points_of", "support"]
 
 UNBOUNDED = 1e9
-"""[m] that stands for infinity: differences of it stay finite."""
+"""[m] Finite stand-in for infinity, so that differences stay finite."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,11 +31,11 @@ class Extent:
     """The size of a placed shape, in the frame that it is placed in."""
 
     center: FloatArray
-    """Of the bounding box in the shape's own axes [m], shape [3]."""
+    """Centre of the bounding box along the shape's own axes [m], shape [3]."""
     half: FloatArray
     """Half extents of that box along the shape's own axes [m], shape [3]."""
     axes: FloatArray
-    """Those axes as columns, shape [3, 3]."""
+    """The shape's own axes as columns, shape [3, 3]."""
     outer: float
     """Radius [m] of a ball about ``center`` that holds the shape."""
     inner: float
@@ -91,7 +91,7 @@ def _measure(shape: ShapePlan) -> tuple[FloatArray, FloatArray, float, float]:
 
 
 def support(shape: ShapePlan, direction: FloatArray) -> float:
-    """How far ``shape`` reaches along a unit vector in its own frame [m]."""
+    """Support function: the reach of ``shape`` along a unit vector in its own frame [m]."""
     x, y, z = np.abs(direction).tolist()
     match shape:
         case BoxPlan(half_extents=(hx, hy, hz)):

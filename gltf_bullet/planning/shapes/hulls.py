@@ -1,4 +1,4 @@
-"""Convex hulls: vertices, reduction to a budget with its error, boxes and convexity recognised."""
+"""Convex hulls: vertices, reduction to a budget with its error, recognition of boxes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gltf_bullet.transforms import FloatArray, IntArray, Pose
 if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
 
-__all__ = ["Hull", "are_closed", "box_of_hull", "convex_hull", "hull_faces", "kept_hull", "weld"]
+__all__ = ["Hull", "are_closed", "box_of_hull", "cached_hull", "convex_hull", "hull_faces", "weld"]
 
 FLAT_THICKNESS = 1e-3
 """Thickness given to a hull whose points lie in one plane, relative to its size."""
 CANDIDATES = 8192
-"""Corners among which those that stay are chosen; more are thinned before."""
+"""Largest number of corners that a reduction chooses from; more are thinned before."""
 BLOCK = 1 << 22
-"""Numbers that are in memory at a time where each facet is compared with each corner."""
+"""Numbers in memory at a time while each facet is compared with each corner."""
 
 
 class Hull:
@@ -31,7 +31,7 @@ class Hull:
     Attributes:
         points: Vertices, shape [point_count, 3].
         triangles: Faces, shape [triangle_count, 3].
-        deviation: How far the true hull reaches beyond this one at most [m]; 0 when exact.
+        deviation: Largest distance of the true hull from this one [m]; 0 when exact.
         was_flat: The points lay in one plane and were given a thickness.
     """
 
@@ -128,7 +128,7 @@ def _outward(points: FloatArray, hull: ConvexHull) -> IntArray:
 
 
 def _spread_subset(points: FloatArray, count: int) -> IntArray:
-    """The ``count`` points that stand for a hull best.
+    """The ``count`` points that represent a hull best.
 
     Half of them reach furthest in evenly spread directions (a Fibonacci sphere); the rest are
     those that the hull of the chosen ones misses most, facet by facet.
@@ -249,37 +249,37 @@ def weld(points: FloatArray, triangles: IntArray) -> tuple[FloatArray, IntArray]
 
 
 def are_closed(triangles: IntArray) -> bool:
-    """Whether welded triangles are closed surfaces, which may have edges and faces in common."""
+    """Return True if triangles form closed surfaces: edges are paired with their reverses."""
     forward, backward = _directed_edges(triangles)
     return bool(len(forward) and np.array_equal(forward, backward))
 
 
 def _directed_edges(triangles: IntArray) -> tuple[IntArray, IntArray]:
-    """A number for each directed edge, and for the same the other way round, both sorted."""
+    """A number for each directed edge, and for the same edge reversed, both sorted."""
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     span = int(triangles.max(initial=0)) + 1
     return np.sort(edges[:, 0] * span + edges[:, 1]), np.sort(edges[:, 1] * span + edges[:, 0])
 
 
-# --- Hulls on disk, by the points that they are of: the first load of a robot is mostly theirs ----
+# --- Hulls cached on disk by their points: they take most of the first load of a robot -----------
 #
-# An entry is a mesh under its scale, wherever it stands. A cache that cannot be read or written is
-# no error, and an entry that is damaged is none.
+# An entry is a mesh with its scale, whatever its pose. A cache that cannot be read or written is no
+# error, and a damaged entry counts as missing.
 
 _RECIPE = "2"
-"""Raise it when hulls of the same points become others."""
+"""Version of the entries: raise it when the hull of equal points changes."""
 _WORTH_IT = 200
-"""Points from which on reading a hull is quicker than computing it (0.1 ms); of fewer ones where
-scipy need not be imported for it (0.25 s of a new process)."""
+"""Number of points from which on reading a hull is faster than computing it (0.1 ms). For fewer
+points it is read only while scipy is not imported (0.25 s of a new process)."""
 _HEADER, _ROW = 24, 24
-"""Bytes: of four numbers and the deviation; of a point or a triangle."""
+"""Sizes in bytes: of four numbers and the deviation; of a point or a triangle."""
 
 
-def kept_hull(points: PointSet, max_points: int, folder: Path) -> Hull:
-    """``convex_hull``, computed once per machine.
+def cached_hull(points: PointSet, max_points: int, folder: Path) -> Hull:
+    """The hull of ``convex_hull``, computed once per machine.
 
     Raises:
-        ValueError: As of ``convex_hull``.
+        ValueError: See ``convex_hull``.
     """
     path = folder / f"{points.digest}-{_RECIPE}-{max_points}.hull"
     is_slow = len(points.points) >= _WORTH_IT or "scipy.spatial" not in sys.modules

@@ -1,7 +1,8 @@
-"""From the model's shapes to engine shapes: what is exact, what is approximated and by how much.
+"""Engine shapes from the model's shapes: what is exact, what is approximated and by how much.
 
 Implements KHR_implicit_shapes and "Geometry" of KHR_physics_rigid_bodies for any node scale:
-uniform, non-uniform, negative (absolute value), sheared, and zero (disabled).
+uniform, non-uniform, negative (absolute value), sheared, and zero (disabled). The file is long
+since each kind of shape has its own rules, and all share these scales and limits.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from gltf_bullet.number_ranges import PLACED_SIZE
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.concave_meshes import ConcavePlanner, hull_shape, is_convex, tidy
 from gltf_bullet.planning.shapes.decomposition import Decomposer
-from gltf_bullet.planning.shapes.hulls import Hull, are_closed, convex_hull, kept_hull, weld
+from gltf_bullet.planning.shapes.hulls import Hull, are_closed, cached_hull, convex_hull, weld
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
     BvhPlan,
@@ -39,20 +40,20 @@ from gltf_bullet.transforms import FloatArray, Pose, split_linear
 
 __all__ = ["MeshOf", "PlannedShape", "ShapePlanner", "round_hull"]
 
-# --- Which of Bullet's primitives a scaled solid is, exactly or all but that ----------------------
+# --- Bullet primitives that equal a scaled solid, exactly or nearly -------------------------------
 
 _EXACT = 1e-6
-"""Share of its size by which a solid may be another one unsaid: files hold single floats."""
+"""Share of its size by which a solid may differ unreported: files hold single-precision floats."""
 _NEARLY = 5e-3
-"""... and may be another one at all: a hull of many points is further off (1 to 3 %)."""
+"""Share by which it may differ with a report: a hull of many points is further off (1 to 3 %)."""
 
 
 def near_primitive(
     shape: Box | Sphere | Capsule | Cylinder, size: FloatArray, shear: float
 ) -> tuple[ShapePlan, float] | None:
-    """The primitive that a solid scaled by ``size`` is, and how far it is off [m], 0.0 if exact.
+    """The primitive that replaces a solid scaled by ``size``, and its error [m], 0.0 if exact.
 
-    ``None`` where a hull is closer. ``shear``: how far the axes of the scale are from square.
+    ``None`` if a hull is closer. ``shear``: deviation of the scale's axes from right angles.
     """
     sx, sy, sz = size.tolist()
     is_round, is_uniform = abs(sx - sz) <= _EXACT * sx, float(np.ptp(size)) <= _EXACT * sx
@@ -60,7 +61,7 @@ def near_primitive(
     plan: ShapePlan
     match shape:
         case Box(size=(x, y, z)):
-            # A sheared box is one of eight points: a hull of them is exact.
+            # A sheared box has eight corners: their hull is exact.
             plan, share, reach = BoxPlan((0.5 * x * sx, 0.5 * y * sy, 0.5 * z * sz)), 0.0, 0.0
             if shear > _EXACT:
                 return None
@@ -90,22 +91,22 @@ def _height(shape: Box | Sphere | Capsule | Cylinder) -> float:
             return 0.0
 
 
-# --- Points for round shapes that Bullet has no primitive for: tapered, stretched or sheared ones
+# --- Points for round shapes without a Bullet primitive: tapered, stretched or sheared ones -------
 #
 # Rings of vertices are laid on the true surface; the error is measured facet by facet against the
 # shape's support function, which is exact for every linear map.
 
 _USUAL = 256
-"""Vertices in all, for which the numbers below are."""
+"""Number of vertices that the numbers below are chosen for."""
 _SEGMENTS = {Cylinder: 64, Capsule: 24, Sphere: 20}
-"""Vertices per ring: a sagitta of 1.2 % of the radius at most."""
+"""Vertices per ring: a sagitta of at most 1.2 % of the radius."""
 _TIP = 1e-6
 """Ratio of two radii below which the smaller one is a tip: qhull loses facets that are a billion
 times smaller than the others."""
 _CAP_RINGS = 5
-"""Per cap of a capsule, pole included."""
+"""Rings per cap of a capsule, pole included."""
 _SPHERE_RINGS = 11
-"""From pole to pole, or between the poles."""
+"""Rings from pole to pole, or between the poles."""
 
 
 def round_hull(
@@ -113,7 +114,8 @@ def round_hull(
 ) -> Hull:
     """The hull of ``linear @ shape`` with its ``deviation`` [m] from the true surface.
 
-    Of about ``most_points`` vertices: four times as many halve every way between two of them.
+    It has about ``most_points`` vertices; four times as many halve each distance between two of
+    them.
     """
     finer = math.sqrt(most_points / _USUAL)
     hull = convex_hull(_surface_points(shape, finer) @ linear.T, max_points=1 << 20)
@@ -129,7 +131,7 @@ def round_hull(
 
 
 def _support(shape: Sphere | Capsule | Cylinder, directions: FloatArray) -> FloatArray:
-    """How far the shape reaches along directions of any length, shape [direction_count]."""
+    """Support of the shape, times the length of each direction, shape [direction_count]."""
     reach: FloatArray
     if isinstance(shape, Sphere):
         reach = shape.radius * np.linalg.norm(directions, axis=1)
@@ -149,7 +151,7 @@ def _surface_points(shape: Sphere | Capsule | Cylinder, finer: float) -> FloatAr
         return max(3, int(count * finer))
 
     def around(kind: type) -> int:
-        # In fours: what a shape rests on is its end along an axis.
+        # A multiple of four: a shape rests on its extremes along the axes.
         return max(4, 4 * int(0.25 * _SEGMENTS[kind] * finer))
 
     segments, cap_rings = around(type(shape)), times(_CAP_RINGS)
@@ -192,7 +194,7 @@ def _latitude_rings(
 
 
 def _tip(radius: float, other: float) -> float:
-    """``radius``, or 0 where it is next to nothing beside the other one of its shape."""
+    """``radius``, or 0 if it is negligible beside the other radius of its shape."""
     return radius if radius > _TIP * other else 0.0
 
 
@@ -203,15 +205,15 @@ def _ring(y: float, radius: float, segments: int) -> FloatArray:
     return np.stack([radius * np.cos(angle), np.full(segments, y), radius * np.sin(angle)], axis=1)
 
 
-# --- How large and how thin the model's shapes may be for the engine. Pure numbers ----------------
+# --- Largest and smallest sizes of the model's shapes that the engine can handle ------------------
 
 LEAST_THICKNESS = 1e-6
-"""[m]: the engine refuses balls and capsules of radius 0, and what is thinner than a thousandth of
-its own contact margin meets nothing reliably."""
+"""Smallest thickness [m]: the engine refuses balls and capsules of radius 0, and a shape thinner
+than a thousandth of its own contact margin collides unreliably."""
 
 
 def reach_of(shape: Shape) -> float:
-    """How large a shape is at most along an axis of its own [m]; 0 where no number says it."""
+    """Largest size of a shape along an axis of its own [m]; 0 for meshes and infinite planes."""
     match shape:
         case Box(size=size):
             return max(size)
@@ -230,7 +232,7 @@ def reach_of(shape: Shape) -> float:
 def with_thickness(
     shape: Box | Sphere | Capsule | Cylinder, scale: FloatArray
 ) -> Box | Sphere | Capsule | Cylinder:
-    """``shape`` with what is thinner than :data:`LEAST_THICKNESS` made as thick; else itself.
+    """``shape``, with sizes below :data:`LEAST_THICKNESS` raised to it.
 
     Args:
         shape: The model's shape.
@@ -252,6 +254,8 @@ def with_thickness(
                 return shape
             return replace(shape, radius_bottom=least_r, radius_top=least_r)
 
+
+# --- The engine shape of each shape of the model --------------------------------------------------
 
 SHAPE_DISABLED = IssueKind(
     "SHAPE_DISABLED",
@@ -304,18 +308,18 @@ MeshOf = Callable[[MeshShape], TriangleSet | None]
 """Gives the (morphed, skinned) triangles of a mesh shape in shape space; ``None``: unreadable."""
 
 NO_SCALE = 1e-12
-"""A scale of less, by itself or beside the others of its node, is none: a product of rounding."""
+"""A smaller scale, by itself or beside the others of its node, is 0: a product of rounding."""
 INFINITE_EXTENT = 1000.0
 """Half extent [m] of the triangles that stand for a plane infinite along one axis or two-sided."""
 
 _HULL_MATTERS = 1e-4
-"""Share of its size that a reduced hull may lie inside of the true one without a finding."""
+"""Share of its size by which a reduced hull may lie inside of the true one without a finding."""
 
 _FINER_AT_REST = 4
-"""Times as many points of a round shape that stands still: a quarter of what facets cut off."""
+"""Factor of points of a round shape that does not move: facets then cut off a quarter as much."""
 
 _SHEET_THICKNESS = 0.01
-"""[m] of a moving two-sided plane at most."""
+"""Largest thickness of a moving two-sided plane [m]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -327,8 +331,8 @@ class PlannedShape:
     """About the collider's origin, density 1."""
 
 
-_known_hull = lru_cache(maxsize=4096)(kept_hull)
-"""For further copies of a robot (measured: 96 hulls take 1 s)."""
+_known_hull = lru_cache(maxsize=4096)(cached_hull)
+"""Hulls cached in memory, for further copies of a robot (measured: 96 hulls take 1 s)."""
 
 
 class ShapePlanner:
@@ -341,7 +345,7 @@ class ShapePlanner:
         diagnostics: Diagnostics,
         decomposer: Decomposer | None = None,
     ) -> None:
-        """``decomposer``: shared by all planners of a scene, as its time is."""
+        """``decomposer``: shared by all planners of a scene, as is its budget of time."""
         self._mesh_of = mesh_of
         self._options = options
         self._diagnostics = diagnostics
@@ -359,9 +363,9 @@ class ShapePlanner:
         Args:
             shape: The model's shape.
             linear: Scale and shear of the collider node, shape [3, 3].
-            moving: Whether the collider belongs to a body that can move.
-            bvh_allowed: Whether a moving concave mesh may stay triangles: every partner is convex.
-            at: Where findings are located.
+            moving: True if the collider belongs to a body that can move.
+            bvh_allowed: True if a moving concave mesh may stay triangles: all partners are convex.
+            at: Location of the findings.
 
         Returns:
             ``None`` when the shape is disabled or empty (an issue says so).
@@ -372,11 +376,11 @@ class ShapePlanner:
         return self._planned[key]
 
     def expect_concave(self, meshes: int) -> None:
-        """Tell how many moving concave meshes are to come, which share the time."""
+        """Announce the number of moving concave meshes to come, which share the time."""
         self._decomposer.expect(meshes)
 
     def is_concave(self, shape: Shape, *, moving: bool) -> bool:
-        """Whether a collider is a surface or half-space for the others, not a convex solid."""
+        """True if a collider is a surface or half-space for the others, not a convex solid."""
         if isinstance(shape, Plane):
             return True
         if not isinstance(shape, MeshShape) or shape.convex_hull:
@@ -453,7 +457,7 @@ class ShapePlanner:
         """The hull of a solid that Bullet has no primitive for.
 
         Raises:
-            ValueError: It is so thin, beside its length, that there is none.
+            ValueError: It is too thin, beside its length, for a hull.
         """
         if isinstance(shape, Box):
             corners = np.array(
@@ -471,7 +475,7 @@ class ShapePlanner:
         self, shape: Plane, linear: FloatArray, moving: bool, at: JsonPointer
     ) -> PlannedShape:
         finite = math.isfinite(shape.size_x) and math.isfinite(shape.size_z)
-        # What is infinite stays so under any scale.
+        # Infinite extents stay infinite under any scale.
         reach_x, _, reach_z = (INFINITE_EXTENT / np.linalg.norm(linear, axis=0)).tolist()
         half_x = 0.5 * shape.size_x if math.isfinite(shape.size_x) else reach_x
         half_z = 0.5 * shape.size_z if math.isfinite(shape.size_z) else reach_z
@@ -599,7 +603,7 @@ def _turn_from_y(normal: FloatArray) -> Pose:
 
 
 def _missing_axes(linear: FloatArray, thickness: float) -> FloatArray:
-    """What must be added to a flat map so that its zero columns get ``thickness``."""
+    """Term to add to a singular map so that its zero columns get ``thickness``."""
     rotation, _, _ = split_linear(linear)
     frame = Pose(tuple(rotation.tolist()), (0.0, 0.0, 0.0)).matrix()[:3, :3]
     zero = ~linear.any(axis=0)

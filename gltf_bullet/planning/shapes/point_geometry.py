@@ -1,4 +1,4 @@
-"""Points against planned shapes: inside or not, and the nearest point. Pure, stacked arrays."""
+"""Points relative to planned shapes: containment and the nearest point. Pure, stacked arrays."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PointGeometry:
         self._search: TriangleSearch | None = None
 
     def contains(self, points: FloatArray) -> BoolArray:
-        """Whether points are inside the solid, its surface included, shape [k].
+        """True for points inside of the solid, its surface included, shape [k].
 
         Triangles have no inside: nothing is inside a mesh that was not planned as a volume.
         """
@@ -76,7 +76,7 @@ class PointGeometry:
         local = (points - self._origin) @ self._axes
         result: FloatArray = self._nearest(local) @ self._axes.T + self._origin
         inside = self.contains(points)
-        result[inside] = points[inside]  # to the bit: what is left of a way has a direction
+        result[inside] = points[inside]  # exactly, so that the difference of both is 0
         return result
 
     def _nearest(self, local: FloatArray) -> FloatArray:

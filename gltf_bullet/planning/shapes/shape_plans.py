@@ -1,7 +1,7 @@
 """Engine shapes as hashable values, so that equal colliders share one engine shape.
 
-All sizes are final: node scale is baked in. Round shapes stand along +Y here as in glTF; turning
-them to Bullet's +Z is the business of ``create_shape`` alone.
+All sizes are final: node scale is baked in. Round shapes are along +Y here as in glTF; only
+``create_shape`` turns them to Bullet's +Z.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ ShapePlan: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class PlacedShape:
-    """A shape and where it sits in the frame of its body."""
+    """A shape and its pose in the frame of its body."""
 
     shape: ShapePlan
     body_from_shape: Pose = IDENTITY_POSE
@@ -169,7 +169,7 @@ _Y_UP_FROM_Z_UP = Pose((-(0.5**0.5), 0.0, 0.0, 0.5**0.5), (0.0, 0.0, 0.0))
 
 
 def engine_pose(placed: PlacedShape) -> Pose:
-    """Where Bullet's shape stands in the frame of its body."""
+    """Pose of Bullet's shape in the frame of the body."""
     if isinstance(placed.shape, (CapsulePlan, CylinderPlan, InfinitePlanePlan)):
         return placed.body_from_shape @ _Y_UP_FROM_Z_UP
     return placed.body_from_shape

@@ -95,8 +95,8 @@ def inspect_asset(asset: AssetContent, options: LoadOptions | None = None) -> In
 
 
 def _graph_lines(asset: AssetContent) -> list[str]:
+    from gltf_bullet.behavior.graph_text import graph_lines
     from gltf_bullet.behavior.reading import read_graphs
-    from gltf_bullet.behavior.telling import graph_lines
 
     graph = read_graphs(asset.document.json, Diagnostics())
     return [] if graph is None else graph_lines(graph)

@@ -8,7 +8,7 @@ from typing import Any
 
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.model.pointers import find_target
-from gltf_bullet.planning.body_layouts import anchored_nodes, fits, layout_of
+from gltf_bullet.planning.body_layouts import fits, fixed_root_nodes, layout_of
 from gltf_bullet.planning.changed_masses import differ_in_masses, with_masses_of
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.scene_state import SceneState
@@ -54,7 +54,7 @@ def _can_take_over(core: SceneCore, state: SceneState, wanted: PhysicsScene) -> 
 
 def _may_stand_otherwise(core: SceneCore, before: PhysicsScene, after: PhysicsScene) -> bool:
     """Whether other inertial frames, or rows of joints, may come of the differences."""
-    anchored = anchored_nodes(core.world.plan)
+    anchored = fixed_root_nodes(core.world.plan)
     for node, motion in before.motions.items():
         other = after.motions[node]
         if node in anchored and motion.kind is other.kind:

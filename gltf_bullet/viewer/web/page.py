@@ -1,4 +1,7 @@
-"""What a browser shows of a scene that is played, and what its user does with it."""
+"""The page of a scene in a browser: picture, panel, and the actions of its users.
+
+The file is long since lines, texts, panel and mouse of one page share its server and its scene.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +34,14 @@ if TYPE_CHECKING:
 
 __all__ = ["NOBODY", "WebPage", "node_properties"]
 
-# --- What there is to say about one node of a scene, as it is now: for viewers that show text -----
+# --- Current properties of a node, for viewers that show text -------------------------------------
 
 
 def node_properties(scene: Scene, node: int) -> tuple[tuple[str, str], ...]:
-    """Names and values with units; only what applies.
+    """Names and values with units of the properties that a node has.
 
     Args:
-        scene: Whose.
+        scene: The scene of the node.
         node: Index of the glTF node.
 
     Raises:
@@ -103,16 +106,16 @@ def _vector(values: Iterable[float]) -> str:
     return " ".join(f"{round(float(value), 4) + 0.0:.4g}" for value in values)
 
 
-# --- Layers of lines and texts in a browser, from the same arrays that the window draws -----------
+# --- Layers of lines and texts in a browser, from the arrays that the window draws ----------------
 
 LINE_PIXELS = 2.0
-"""Width of lines."""
+"""Width of lines [pixels]."""
 STILL = 1e-5
-"""[m] Texts that moved by less stay where they are."""
+"""[m] Distance by which a text must move to be sent again."""
 
 
 class WebLines:
-    """The lines of one layer; sent when they change."""
+    """The lines of one layer, sent when they change."""
 
     def __init__(self, scene: viser.SceneApi, name: str) -> None:
         self._scene, self._name = scene, name
@@ -129,7 +132,7 @@ class WebLines:
         if same:
             return
         if len(strokes) != len(self._sent) or self._handle is None:
-            # Points and colours of another number cannot be exchanged one after the other.
+            # The number of points and colours cannot be changed one after the other.
             self.clear()
         if len(strokes):
             points = strokes.segments.astype(np.float32)
@@ -184,40 +187,40 @@ class WebTexts:
         self._handles, self._sent = [], Labels.none()
 
 
-# --- Text of a file as text in a page, whatever is in it ------------------------------------------
+# --- Texts of a file as plain text in a page ------------------------------------------------------
 #
 # viser shows Markdown with raw HTML in it, scripts included (``Markdown.tsx`` of its client). So
-# all that comes from a file enters a page by :func:`plain_markdown`; buttons, sliders, lists and
-# labels take text alone.
+# each text of a file enters a page by :func:`plain_markdown`; buttons, sliders, lists and labels
+# take text alone.
 
 _OTHERS = re.compile(r"[^\w ]|_")
-"""Whatever is neither a letter nor a digit may mean something to Markdown or HTML somewhere."""
+"""Characters other than letters and digits, which may mean something to Markdown or HTML."""
 
 
 def plain_markdown(text: str) -> str:
-    """Markdown that shows ``text``, in one line: all but letters and digits by their numbers."""
+    """Markdown that shows ``text`` in one line: all but letters and digits escaped."""
     return _OTHERS.sub(lambda found: f"&#{ord(found[0])};", printable(text))
 
 
 # --- The panel of the browser: buttons, sliders, layers, the chosen node, issues ------------------
 #
-# Callbacks of viser run in threads of their own: all they do is to hand on what was done.
+# viser runs callbacks in threads of their own: they only pass on the command.
 
 NOBODY = "(click a body or choose)"
-"""Entry of the list of nodes where none is chosen."""
+"""Entry of the list of nodes that stands for none."""
 SLIDER_STEPS = 2000
-"""A slider of a full turn has steps of 3 mrad."""
+"""Number of steps of a slider; a full turn has steps of 3 mrad."""
 MOST_OPEN = 8
-"""Sliders that do not push everything else off the page."""
+"""Most open sliders, which leave room for the rest of the page."""
 _KEY = re.compile(r" \((space|.)\)$")
-"""Keys belong to the window: a browser has its own."""
+"""Keys in labels of the window; a browser has its own."""
 
 Put = Callable[[str, Any], None]
 """Takes a command and its value, from any thread."""
 
 
 class Panel:
-    """Everything beside the picture, for one scene."""
+    """The panel beside the picture, for one scene."""
 
     def __init__(
         self,
@@ -230,16 +233,16 @@ class Panel:
         *,
         acts: bool = False,
     ) -> None:
-        """Make it.
+        """Create the panel.
 
         Args:
-            server: Where.
-            put: Is told commands of ``controls``; ``("layer NAME", on)`` and ``("node", label)``.
-            controls: As the window has them; layers and issues are shown in another way here.
+            server: The server of the page.
+            put: Receives commands of ``controls``, ``("layer NAME", on)`` and ``("node", label)``.
+            controls: The controls of the window; layers and issues are shown in another way here.
             shown: Layers that are on.
-            nodes: What can be chosen.
-            issues: A line each.
-            acts: Whether the file has a behavior graph, whose variables and log are shown.
+            nodes: Labels of the nodes that can be chosen.
+            issues: Findings, a line each.
+            acts: True if the file has a behavior graph, whose variables and log are shown.
         """
         self._gui, self._put = server.gui, put
         controls = list(controls)
@@ -309,12 +312,12 @@ class Panel:
         properties: Iterable[tuple[str, str]],
         behavior: Iterable[str] = (),
     ) -> None:
-        """Show these words; nothing is sent where they stand there already.
+        """Show these texts; unchanged texts are not sent.
 
         Args:
             status: A line.
-            problem: What is wrong with the file, a line each.
-            properties: Of the chosen node, names and values.
+            problem: Reasons why the file does not work, a line each.
+            properties: Names and values of the chosen node.
             behavior: Variables and log of the file's graph, a line each.
         """
         lines = [plain_markdown(status)]
@@ -336,24 +339,26 @@ class Panel:
         self._words = words
 
     def remove(self) -> None:
-        """Take everything away."""
+        """Remove the panel."""
         for handle in self._top:
             handle.remove()
 
 
+# --- The page: one server with one scene ----------------------------------------------------------
+
 WORDS_SECONDS = 0.2
-"""[s] Between two looks at the texts of the panel."""
+"""[s] Interval of updating the texts of the panel."""
 GRIP_COLOR = (1.0, 0.3, 0.0)
 SIGHT = 1e4
-"""[m] How far clicks reach."""
+"""[m] Range of clicks."""
 MOST_LOGGED = 8
-"""Lines of a graph's log that are shown."""
+"""Most lines of a graph's log that are shown."""
 MOST_TEXTS = 500
-"""Names that are shown at once; each is a node of the page."""
+"""Most names that are shown at once; each is a node of the page."""
 
 
 class WebPage:
-    """One server with one scene; every browser that comes sees and moves the same."""
+    """One server with one scene, which all connected browsers see and control together."""
 
     def __init__(
         self,
@@ -392,7 +397,7 @@ class WebPage:
     # --- one turn -----------------------------------------------------------------------------
 
     def turn(self, *, force: bool = False) -> None:
-        """Do what the users did since the last call, and draw when it is time to."""
+        """Carry out the users' actions since the last call, and draw if it is time to."""
         with self._turning:
             if self.is_open:
                 self._turn(force=force)
@@ -410,7 +415,7 @@ class WebPage:
             self._say()
 
     def follow(self) -> None:
-        """Show the scene that is played, where it is another one than before."""
+        """Show the playback's scene if it has changed."""
         playback = self.playback
         scene = playback.scene
         rebuilt = scene is not None and scene.core.world is not self._world
@@ -449,10 +454,10 @@ class WebPage:
         self._texts.clear()
         self._stage, self._layers, self._panel = None, None, None
 
-    # --- what users do ------------------------------------------------------------------------
+    # --- actions of users ---------------------------------------------------------------------
 
     def _put(self, command: str, value: Any) -> None:
-        """From any thread: done by the next :meth:`turn`."""
+        """Queue a command, from any thread, for the next :meth:`turn`."""
         self._events.put(lambda: self._do(command, value))
 
     def _do(self, command: str, value: Any) -> None:
@@ -469,7 +474,7 @@ class WebPage:
             self._commands.do(command)
 
     def switch(self, layers: Iterable[str], *, on: bool) -> None:
-        """Switch layers.
+        """Switch layers on or off.
 
         Raises:
             ValueError: There is no such layer.
@@ -480,7 +485,7 @@ class WebPage:
             self._shown[layer] = on
 
     def _make_pickable(self, stage: WebStage) -> None:
-        """Clicks choose a node, drags pull its body."""
+        """Let clicks choose a node, and drags pull its body."""
         scene = self.playback.scene
         for mesh, handle in zip(stage.meshes, stage.handles, strict=True):
             if mesh.is_endless:
@@ -500,10 +505,10 @@ class WebPage:
         return pick
 
     def _hover(self, node: int | None) -> None:
-        """Tell the file's behavior graph what is pointed at; ``None``: nothing.
+        """Tell the file's behavior graph which node is below the pointer; ``None`` for no node.
 
-        Browsers say where their pointer is, viser hands on clicks only: who is clicked or chosen
-        is pointed at until something else is.
+        viser reports clicks only, no pointer positions: a node that was clicked or chosen counts as
+        below the pointer until another is.
         """
         scene = self.playback.scene
         if scene is not None and scene.behavior is not None:
@@ -514,7 +519,7 @@ class WebPage:
         scene = self.playback.scene
         if scene is None or scene.behavior is None:
             return
-        # Of what is only seen, no ray tells where it was met.
+        # A ray has no hit point on objects that are only visible.
         hit = scene.ray_cast(origin, origin + SIGHT * direction)
         scene.behavior.select(node, None if hit is None else hit.position.tolist(), origin.tolist())
 
@@ -524,7 +529,7 @@ class WebPage:
         self._do("node", label)
 
     def _puller(self, node: int) -> Callable[[Any], Any]:
-        # As a coroutine: viser calls those in the order of the drag.
+        # A coroutine, since viser calls these in the order of the drag.
         async def pull(event: Any) -> None:
             point, target = np.array(event.start_position), np.array(event.end_position)
             self._events.put(lambda: self._pull(node, event.phase, point, target))
@@ -542,7 +547,7 @@ class WebPage:
         else:
             dragging.aim(target)
 
-    # --- what they see ------------------------------------------------------------------------
+    # --- drawing ------------------------------------------------------------------------------
 
     def _draw(self) -> None:
         if self._stage is None or self._layers is None:
@@ -568,18 +573,20 @@ class WebPage:
         properties: tuple[tuple[str, str], ...] = ()
         if scene is not None and self._chosen is not None:
             properties = node_properties(scene, self._chosen)
-        behavior = [] if scene is None or scene.behavior is None else _told(scene.behavior)
+        behavior = (
+            [] if scene is None or scene.behavior is None else _behavior_lines(scene.behavior)
+        )
         self._panel.say(self.playback.status(), self.playback.problem, properties, behavior)
 
     def close(self) -> None:
-        """Stop the server, between two turns where another thread plays; twice is harmless."""
+        """Stop the server, between two turns if another thread plays; a second call is harmless."""
         with self._turning:
             if self.is_open:
                 self.is_open = False
                 stop_server(self.server)
 
 
-def _told(behavior: BehaviorView) -> list[str]:
+def _behavior_lines(behavior: BehaviorView) -> list[str]:
     """The variables of a graph and the end of its log, a line each."""
     from gltf_bullet.behavior.values import shown
 

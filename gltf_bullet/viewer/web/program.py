@@ -36,7 +36,7 @@ class WebView:
             view.run()  # plays in real time; or in a loop of your own:
             # scene.step(); view.update()
 
-    Everybody who knows the whole address sees and moves the same. Needs the extra ``web``.
+    All users who know the whole address see and control the same scene. Needs the extra ``web``.
     """
 
     def __init__(
@@ -54,15 +54,15 @@ class WebView:
         """Open the address.
 
         Args:
-            scene: In any client; what it shows there does not matter.
+            scene: A scene in any client; the client's own window does not matter.
             show: Layers of :data:`~gltf_bullet.viewer.LAYERS` to begin with.
             visuals: ``"mesh"``, ``"collider"``, or ``"auto"``: meshes where the file has any.
-            host: ``"127.0.0.1"`` lets this machine in alone; ``"0.0.0.0"`` whoever reaches it
-                and knows the whole :attr:`url`.
-            port: 0 takes one that is free.
-            play: Whether time runs from the start of :meth:`run`.
+            host: ``"127.0.0.1"`` admits this machine alone; ``"0.0.0.0"`` each machine that can
+                reach it and knows the whole :attr:`url`.
+            port: 0 takes a free one.
+            play: True to start the time with :meth:`run`.
             speed: Simulated seconds per second, in :meth:`run`.
-            rate: Pictures per second at most.
+            rate: Most pictures per second.
 
         Raises:
             ImportError: The extra is not installed.
@@ -78,12 +78,12 @@ class WebView:
 
     @property
     def url(self) -> str:
-        """Where to look; it ends in a secret without which nobody is let in."""
+        """Address of the page; it ends in a secret, without which nobody is admitted."""
         return self._page.url
 
     @property
     def playing(self) -> bool:
-        """Whether the user lets time run: for loops of your own."""
+        """True while the user lets time run, for loops of your own."""
         return self._page.playback.playing
 
     def show(self, *layers: str) -> None:
@@ -95,7 +95,7 @@ class WebView:
         self._page.switch(layers, on=True)
 
     def update(self, *, force: bool = False) -> None:
-        """Do what users did, and draw the scene as it stands, unless the last picture is too young.
+        """Carry out users' actions, and draw the scene unless the last picture is too recent.
 
         Args:
             force: Draw in any case.
@@ -118,7 +118,7 @@ class WebView:
         play(self._page, seconds)
 
     def close(self) -> None:
-        """Close the address; twice is harmless."""
+        """Close the address; a second call does nothing."""
         self._page.close()
 
     def __enter__(self) -> WebView:
@@ -129,7 +129,7 @@ class WebView:
 
 
 def play(page: WebPage, seconds: float) -> None:
-    """Let time run and show it."""
+    """Let time run, and show the scene."""
     before = time.monotonic()
     end = before + seconds
     while page.is_open and before < end:
@@ -140,8 +140,10 @@ def play(page: WebPage, seconds: float) -> None:
         time.sleep(max(0.0, FRAME_SECONDS - (time.monotonic() - now)))
 
 
+# --- ``gltf-bullet view --web`` -------------------------------------------------------------------
+
 WATCH_SECONDS = 0.3
-"""[s] Between two looks at the file."""
+"""[s] Interval of checking the file for changes."""
 RATE = 30.0
 """Pictures per second."""
 
@@ -158,11 +160,11 @@ def view_web(
 
     Args:
         path: The glTF file; problems with it are shown, and it is read again when it changes.
-        options: How.
-        host: Who can reach it: ``"127.0.0.1"`` this machine alone. Who does not know the whole
-            address is not let in.
-        port: 0 takes one that is free.
-        say: Takes lines for the terminal.
+        options: World, speed, layers and visuals of the viewer.
+        host: Machines that can reach it: ``"127.0.0.1"`` this machine alone. Users who do not know
+            the whole address are not admitted.
+        port: 0 takes a free one.
+        say: Prints lines on the terminal.
 
     Raises:
         ImportError: The extra ``web`` is not installed.
@@ -175,7 +177,7 @@ def view_web(
             add_floor(client_id, y_up=is_y_up)
         session = Session(path, client_id, options)
         if threading.current_thread() is threading.main_thread():
-            # What ends programs on machines without a terminal ends this one as Ctrl-C does.
+            # A termination signal on machines without a terminal acts like Ctrl-C.
             signal.signal(signal.SIGTERM, signal.default_int_handler)
         page = WebPage(
             session, show=options.show, visuals=options.visuals, host=host, port=port, rate=RATE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gltf_bullet.behavior.telling import graph_lines
+from gltf_bullet.behavior.graph_text import graph_lines
 from tests.behavior.graphs import read
 from tools.behavior_page import PAGE, behavior_page, introduction_of
 from tools.graph_builder import GraphBuilder, Out

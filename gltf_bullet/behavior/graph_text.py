@@ -1,4 +1,4 @@
-"""A graph as text that a person can follow: what each event sets off, values written out."""
+"""A graph as readable text: the flows of each event, with values written out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gltf_bullet.behavior.values import shown
 __all__ = ["graph_lines", "operation_rows"]
 
 _DEEPEST = 4
-"""Values within values, before a node is only named."""
+"""Depth of nested values from which on a node is only named."""
 _MOST_LINES = 2000
 _SIGNS = {
     "math/add": "+", "math/sub": "-", "math/mul": "*", "math/div": "/", "math/lt": "<",
@@ -21,21 +21,21 @@ _SIGNS = {
 
 
 def graph_lines(graph: Graph) -> list[str]:
-    """The lines; a flow that comes to a node a second time refers to it by number."""
+    """The lines; a flow that reaches a node a second time refers to it by number."""
     lines: list[str] = []
     for k, variable in enumerate(graph.variables):
         lines.append(f"variable {variable.name or k}: {variable.kind} = {shown(variable.value)}")
-    told: set[int] = set()
+    visited: set[int] = set()
     for node in graph.nodes:
         if node.operation is not None and node.operation.is_event:
             lines.append(f"#{node.index} {node.name}{_configured(graph, node)}")
-            lines += _flows(graph, node, told)
+            lines += _flows(graph, node, visited)
     if len(lines) > _MOST_LINES:
         lines[_MOST_LINES:] = [f"... and {len(lines) - _MOST_LINES} lines more"]
     return lines
 
 
-def _flows(graph: Graph, begin: GraphNode, told: set[int]) -> Iterator[str]:
+def _flows(graph: Graph, begin: GraphNode, visited: set[int]) -> Iterator[str]:
     stack = [(begin, flow, 1) for flow in reversed([*begin.flows])]
     while stack:
         owner, flow, depth = stack.pop()
@@ -44,12 +44,12 @@ def _flows(graph: Graph, begin: GraphNode, told: set[int]) -> Iterator[str]:
         way = "" if flow == "out" else f"{flow}: "
         into = "" if socket == "in" else f" ({socket})"
         indent = "  " * min(depth, 40)
-        if index in told:
+        if index in visited:
             yield f"{indent}{way}#{index} again{into}"
             continue
-        told.add(index)
+        visited.add(index)
         yield f"{indent}{way}#{index} {_done(graph, node)}{into}"
-        # A single "out" goes on at the same depth, as statements follow each other.
+        # A single "out" continues at the same depth, as one statement follows another.
         for further in reversed([*node.flows]):
             goes_on = further == "out" and flow == "out"
             stack.append((node, further, depth if goes_on else depth + 1))
