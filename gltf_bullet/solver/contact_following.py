@@ -215,7 +215,7 @@ def follow_contacts(
     Args:
         rows: The engine's contacts, shape [count * ROW_SIZE].
         count: How many.
-        ints: From :func:`places`; between stages Python sets STATES and NUMBERS of links.
+        ints: From :func:`places`; between stages Python sets states and numbers of links.
         frictions: Of the links.
         index: Integers of the islands.
         values: Floats of the islands.

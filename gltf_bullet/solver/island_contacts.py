@@ -83,10 +83,8 @@ def touch_articulations(
             side = islands.contact_sides + SIDE.size * (2 * c + which)
             if index[side + SIDE.scene] != number:
                 continue
-            articulation, frame = (
-                articulation_at(ints, index[side + SIDE.record]),
-                index[side + SIDE.frame],
-            )
+            articulation = articulation_at(ints, index[side + SIDE.record])
+            frame = index[side + SIDE.frame]
             n, sign = articulation.dof_count, 1.0 if which == 0 else -1.0
             rows = take(index, 3 * n)
             if rows < 0:

@@ -64,10 +64,8 @@ def keep_momentum(
         return  # The prediction is not reliable.
     fastest = 0.0
     for f in range(articulation.frame_count):
-        joint, dof = (
-            ints[articulation.frame_joint + f],
-            ints[articulation.frame_first_dof + f],
-        )
+        joint = ints[articulation.frame_joint + f]
+        dof = ints[articulation.frame_first_dof + f]
         # What only moves along keeps its momentum by itself.
         first, last = (3 if joint == FLOATING else 0), _size_of(joint)
         for i in range(dof + first, dof + last if dof >= 0 else 0):

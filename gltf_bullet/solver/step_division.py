@@ -191,10 +191,8 @@ def _stiffest(ints: IntArray, floats: FloatArray, articulation: Articulation) ->
             for k in range(3):
                 least = min(least, floats[link + LINK.inertia + k])
     for r in range(articulation.row_count):
-        stiffness, dof = (
-            floats[articulation.row_stiffness + r],
-            ints[articulation.row_dof + r],
-        )
+        stiffness = floats[articulation.row_stiffness + r]
+        dof = ints[articulation.row_dof + r]
         if math.isinf(stiffness):
             continue
         if ints[articulation.row_by_acceleration + r] == 0:

@@ -400,7 +400,7 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
     Args:
         scenes: Their arrays, a row each: see ``scene_table.row_of``; receives the outcome of
             each, as is returned.
-        stages: Which ones. STEP makes as many steps as STEPS in the first row says, as long as
+        stages: Which ones. STEP makes as many steps as ``steps`` in the first row says, as long as
             nothing happens; it receives how many were begun, what is returned is of the last one.
         dt: [s]
         gx: Gravity that the engine applies [m/s^2], world axes.

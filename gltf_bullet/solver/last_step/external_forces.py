@@ -57,10 +57,8 @@ def add_contact_forces(
             side = islands.contact_sides + SIDE.size * (2 * c + which)
             if index[side + SIDE.scene] != number:
                 continue
-            articulation, sign = (
-                articulation_at(ints, index[side + SIDE.record]),
-                1.0 if which == 0 else -1.0,
-            )
+            articulation = articulation_at(ints, index[side + SIDE.record])
+            sign = 1.0 if which == 0 else -1.0
             wrench, reference = articulation.scratch, articulation.reference_point
             for k in range(3):
                 work[wrench + 3 + k] = 0.0
@@ -171,10 +169,8 @@ def _is_pulse(
         if articulation.base_dof_count and not ints[articulation.is_base_dof + i]:
             continue  # Of the whole, what limbs do to each other cancels.
         inertia = max(floats[articulation.last_mass + (n + 1) * i], 1e-30)
-        raw, known = (
-            _momentum_residual(floats, work, articulation, i, last_dt),
-            articulation.external_force + i,
-        )
+        raw = _momentum_residual(floats, work, articulation, i, last_dt)
+        known = articulation.external_force + i
         push = raw - floats[known]
         lasting += floats[known] ** 2 / inertia
         left += raw * raw / inertia

@@ -266,10 +266,8 @@ def _scale_velocities(
     """Scale all velocities."""
     velocity = articulation.velocity
     for f in range(articulation.frame_count):
-        dof, joint = (
-            ints[articulation.frame_first_dof + f],
-            ints[articulation.frame_joint + f],
-        )
+        dof = ints[articulation.frame_first_dof + f]
+        joint = ints[articulation.frame_joint + f]
         if dof < 0 or joint == ANCHOR:
             continue
         state = ints[articulation.frame_state + f]
