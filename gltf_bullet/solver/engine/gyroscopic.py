@@ -69,26 +69,12 @@ SPINNING = offsets(_Spinning)
 
 
 @kernel
-def _times_inertia(values: FloatArray, body: int, frame: int, vector: int, result: int) -> None:
-    """Multiply a vector by the inertia with principal axes ``frame``, world axes."""
-    a, b, c = 0.0, 0.0, 0.0
-    for i in range(3):
-        number = values[vector + i]
-        a += values[frame + 3 * i] * number
-        b += values[frame + 3 * i + 1] * number
-        c += values[frame + 3 * i + 2] * number
-    moments = body + SPINNING.moments
-    a, b, c = a * values[moments], b * values[moments + 1], c * values[moments + 2]
-    for i in range(3):
-        row = frame + 3 * i
-        values[result + i] = values[row] * a + values[row + 1] * b + values[row + 2] * c
+def _by_inertia(
+    values: FloatArray, body: int, frame: int, vector: int, result: int, inverse: bool
+) -> None:
+    """Multiply a vector by the inertia with principal axes ``frame``, or by its ``inverse``.
 
-
-@kernel
-def _over_inertia(values: FloatArray, body: int, frame: int, vector: int, result: int) -> None:
-    """Multiply a vector by the inverse of the inertia with principal axes ``frame``.
-
-    Not by a solve: moments may differ by more than doubles can tell.
+    That is not found by a solve: moments may differ by more than doubles can tell.
     """
     a, b, c = 0.0, 0.0, 0.0
     for i in range(3):
@@ -97,7 +83,10 @@ def _over_inertia(values: FloatArray, body: int, frame: int, vector: int, result
         b += values[frame + 3 * i + 1] * number
         c += values[frame + 3 * i + 2] * number
     moments = body + SPINNING.moments
-    a, b, c = a / values[moments], b / values[moments + 1], c / values[moments + 2]
+    if inverse:
+        a, b, c = a / values[moments], b / values[moments + 1], c / values[moments + 2]
+    else:
+        a, b, c = a * values[moments], b * values[moments + 1], c * values[moments + 2]
     for i in range(3):
         row = frame + 3 * i
         values[result + i] = values[row] * a + values[row + 1] * b + values[row + 2] * c
@@ -159,7 +148,7 @@ def find_torque(values: FloatArray, body: int, dt: float) -> bool:
         body + SPINNING.torque, body + SPINNING.momentum, body + SPINNING.found,
     )  # fmt: skip
     # The engine's own term, which is taken back.
-    _times_inertia(values, body, frame, spin, momentum)
+    _by_inertia(values, body, frame, spin, momentum, False)
     energy = 0.0
     for i in range(3):
         energy += values[spin + i] * values[momentum + i]
@@ -174,17 +163,17 @@ def find_torque(values: FloatArray, body: int, dt: float) -> bool:
     if max(a, max(b, c)) > _ENDLESS * min(a, min(b, c)):
         return True
     _turn(values, body, spin, -0.5 * dt)
-    _times_inertia(values, body, turned, spin, momentum)
+    _by_inertia(values, body, turned, spin, momentum, False)
     for i in range(3):
         values[found + i] = values[spin + i]
     for _ in range(_ITERATIONS):
         _turn(values, body, found, 0.5 * dt)
-        _over_inertia(values, body, turned, momentum, found)
+        _by_inertia(values, body, turned, momentum, found, True)
     # Seen with the old orientation, the energy of a spin that is right differs as well. Beyond a
     # turn of about a radian per step the fixed point of slender bodies may not exist; what it then
     # gives is another energy, which contacts turn into speed (measured: rods of 10 cm left the
     # floor with 40 times their energy): the spin stays as it is.
-    _times_inertia(values, body, frame, found, momentum)
+    _by_inertia(values, body, frame, found, momentum, False)
     after = 0.0
     for i in range(3):
         after += values[found + i] * values[momentum + i]
@@ -192,7 +181,7 @@ def find_torque(values: FloatArray, body: int, dt: float) -> bool:
         return True
     for i in range(3):
         values[found + i] -= values[spin + i]
-    _times_inertia(values, body, frame, found, momentum)
+    _by_inertia(values, body, frame, found, momentum, False)
     for i in range(3):
         values[torque + i] += values[momentum + i] / dt
     return True
