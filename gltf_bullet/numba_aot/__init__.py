@@ -5,6 +5,23 @@ annotations are the signature. An entry's code is found in a library that the pr
 (``library``; ``builds`` makes it when the project is built), else in the user's cache directory
 (``object_cache``). ``translation`` has Numba translate and LLVM optimise, ``wrappers`` puts a C
 function and one for Python around the result, ``entries`` loads it.
+
+What that brings over ``njit(cache=True)``, measured with kernels that factor and solve a dense
+matrix (CPU time of a new process from the import to the end of the first call, then of a call):
+
+================================  =======  ============  ==================
+                                  first    memory        call with an array
+================================  =======  ============  ==================
+njit, nothing cached              1.40 s   173 MB        0.22 us
+njit, cached                      0.48 s   155 MB        0.22 us
+numba_aot, nothing cached         0.84 s   164 MB        0.06 us
+numba_aot, object code cached     0.07 s   83 MB         0.06 us
+numba_aot, in a library           0.015 s  no LLVM       0.06 us
+================================  =======  ============  ==================
+
+The library needs neither Numba nor LLVM (200 MB) to be installed, its code is the same to the bit
+on all processors of a level, and indices never count from the end, which makes large kernels more
+than twice as fast.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Entries compiled in processes side by side, one per core.
 
-Each process imports its share of the modules and runs a task in them: ``object_cache`` fills the
+Each process imports all modules and builds its share of the entries: ``object_cache`` fills the
 user's cache directory that way, :func:`build_libraries` a folder with libraries to be shipped.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from gltf_bullet.numba_aot.declarations import ENTRIES, entry_name
 from gltf_bullet.numba_aot.library import (
@@ -27,14 +27,14 @@ from gltf_bullet.numba_aot.library import (
 from gltf_bullet.numba_aot.progress import ProgressLine, expect
 from gltf_bullet.numba_aot.wrappers import c_name, python_name
 
-__all__ = ["build_libraries", "run_workers", "write_objects"]
+__all__ = ["build_libraries", "run_workers", "share_of", "write_objects"]
 
 # --- processes ------------------------------------------------------------------------------------
 
 _PROGRAM = (
     "import sys; sys.path[:] = {!r}; import gc; gc.disable(); "
     "from gltf_bullet.numba_aot import progress; progress.report_to(sys.stdout); "
-    "import {}; {}"
+    "import {}; {}({}, {}, {})"
 )
 """The program of each process: looking for garbage would take a tenth of the time, and save 100 MB
 (measured).
@@ -42,15 +42,23 @@ _PROGRAM = (
 Places to import from are not theirs from the start: a ``types.py`` there would end them.
 """
 
+_MOST_PER_MODULE = 2
+"""Processes per module at most: more would find no entry to build."""
+
 
 def run_workers(
-    modules: tuple[str, ...], task: str, environment: Mapping[str, str], line: ProgressLine
+    modules: tuple[str, ...],
+    task: str,
+    folder: str,
+    environment: Mapping[str, str],
+    line: ProgressLine,
 ) -> bool:
-    """Import modules in a process per core and do something there.
+    """Import modules in a process per core, and build a share of their entries in each.
 
     Args:
-        modules: Dealt among the processes, the one that takes longest first.
-        task: Python, run in each when its modules are imported.
+        modules: That declare the entries.
+        task: Full name of a function of a folder, the number of a process and their count.
+        folder: Where the results go.
         environment: Environment variables of the processes.
         line: Shows how far they are.
 
@@ -58,16 +66,18 @@ def run_workers(
         True if no process failed.
     """
     places = [os.path.abspath(path) for path in sys.path]
+    names = ", ".join([task.rpartition(".")[0], *modules])
+    count = min(_cores(), _MOST_PER_MODULE * len(modules))
     workers = [
         subprocess.Popen(  # noqa: S603  # our own module, by the same interpreter
-            [sys.executable, "-c", _PROGRAM.format(places, ", ".join(dealt), task)],
+            [sys.executable, "-c", _PROGRAM.format(places, names, task, repr(folder), k, count)],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        for dealt in _deal(modules, _cores())
+        for k in range(count)
     ]
     line.follow([cast("IO[str]", worker.stdout) for worker in workers])
     codes = [worker.wait() for worker in workers]
@@ -81,15 +91,15 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _deal(modules: tuple[str, ...], hands: int) -> list[tuple[str, ...]]:
-    """Longest first, to and fro: as long for each as can be, of the few that there are."""
-    hands = min(hands, len(modules))
-    return [modules[k :: 2 * hands] + modules[2 * hands - 1 - k :: 2 * hands] for k in range(hands)]
+def share_of(functions: Sequence[Callable[..., Any]], number: int, count: int) -> list[Any]:
+    """Deal entries among processes, the longest first, to and fro: all take about as long."""
+    from gltf_bullet.numba_aot.translation import work_of
+
+    longest = sorted(functions, key=lambda function: -work_of([function], processors=1))
+    return longest[number :: 2 * count] + longest[2 * count - 1 - number :: 2 * count]
 
 
 # --- libraries to be shipped ----------------------------------------------------------------------
-
-_TASK = "from gltf_bullet.numba_aot.builds import write_objects; write_objects({!r})"
 
 
 def build_libraries(modules: tuple[str, ...], folder: Path) -> list[Path]:
@@ -105,7 +115,7 @@ def build_libraries(modules: tuple[str, ...], folder: Path) -> list[Path]:
         objects = Path(work)
         text = f"{project().name}: compiling {project().title} for the package"
         line = ProgressLine(text, sys.stderr)
-        is_done = run_workers(modules, _TASK.format(work), os.environ, line)
+        is_done = run_workers(modules, f"{__name__}.write_objects", work, os.environ, line)
         line.close()
         if not is_done:
             raise RuntimeError("the kernels could not be compiled")
@@ -116,13 +126,14 @@ def build_libraries(modules: tuple[str, ...], folder: Path) -> list[Path]:
         return libraries
 
 
-def write_objects(folder: str) -> None:
-    """Build all declared entries, one object for each level; workers do this."""
+def write_objects(folder: str, number: int, count: int) -> None:
+    """Build a share of all declared entries, one object for each level; workers do this."""
     from gltf_bullet.numba_aot.translation import build, work_of
 
-    expect(work_of(ENTRIES, processors=len(LEVELS)))
+    functions = share_of(ENTRIES, number, count)
+    expect(work_of(functions, processors=len(LEVELS)))
     machines = [level_machine(level) for level in LEVELS]
-    for function in ENTRIES:
+    for function in functions:
         for level, code in zip(LEVELS, build(function, *machines), strict=True):
             (Path(folder) / f"{entry_name(function)}.{level}.o").write_bytes(code)
 

@@ -43,13 +43,13 @@ _new_function: Callable[..., Any] = ctypes.PYFUNCTYPE(
     ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p
 )(("PyCFunction_NewEx", ctypes.pythonapi))
 _Function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t)
-"""What ``METH_FASTCALL`` stands for."""
+"""The signature of ``METH_FASTCALL``."""
 _kept: list[Any] = []
-"""What lives as long as the process."""
+"""Objects that live as long as the process."""
 _entries: dict[int, Entry] = {}
-"""By the identity of what Python calls: its hash is that of its code, which comes later."""
+"""Entries by the identity of their Python function: its hash is that of its code, not known yet."""
 _loading = RLock()
-"""Of code that two threads load, one forgets what the other runs."""
+"""Held while code is loaded: of two threads that load it, one would drop what the other runs."""
 
 
 class Entry:
@@ -66,7 +66,7 @@ class Entry:
         """
         self._find = find
         self.address = 0
-        """As a C function, once it is loaded."""
+        """Address of the C function, once it is loaded."""
         self._first = _Function(self._load_and_call)
         text = f"{name}({', '.join(kinds)})\n\n{doc}".encode()
         address = ctypes.cast(self._first, ctypes.c_void_p)
@@ -74,7 +74,7 @@ class Entry:
         self._definition = _MethodDef(name.encode(), address, _FASTCALL, text)
         self._owner: object = None
         self.function = _new_function(ctypes.addressof(self._definition), np.ndarray, None)
-        """What Python calls."""
+        """The function for Python."""
         _kept.append(self)
 
     def load(self) -> None:
@@ -92,7 +92,7 @@ class Entry:
         self.address = code.c_function
 
     def _load_and_call(self, array_type: object, arguments: int, count: int) -> object:
-        """Nobody has loaded it; what goes wrong here is printed, and a ``SystemError``."""
+        """Load the code at the first call; an exception here is printed, and a ``SystemError``."""
         self.load()
         return _Function(self._definition.method)(array_type, arguments, count)
 
@@ -150,6 +150,6 @@ def load(*functions: Any) -> None:
 
 
 def address_of(function: Any) -> int:
-    """Of an entry, as a C function; of each array it takes the address and the lengths."""
+    """Address of an entry as a C function, which takes address and lengths of each array."""
     load(function)
     return _entries[id(function)].address

@@ -48,14 +48,14 @@ __all__ = [
 
 
 class Project(NamedTuple):
-    """What this package must know of the project that uses it."""
+    """A project whose kernels are compiled."""
 
     name: str
     """Begins the lines on the terminal, and names a folder in the user's cache directory."""
     title: str
-    """What is compiled, for people."""
+    """Name of what is compiled, for people."""
     duration: str
-    """How long compiling takes, for people."""
+    """Duration of compiling, for people."""
     hint: str
     """The command that installs the compiler."""
     sources: tuple[Path, ...]

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gltf_bullet.numba_aot.builds import run_workers
+from gltf_bullet.numba_aot.builds import run_workers, share_of
 from gltf_bullet.numba_aot.declarations import ENTRIES, entry_name
 from gltf_bullet.numba_aot.library import (
     host_machine,
@@ -44,13 +44,11 @@ _KEPT_VERSIONS = 3
 _COMPLETE = "complete"
 """File in the folder that says that all entries are in it."""
 _IS_WORKER = "NUMBA_AOT_FOLDER"
-"""Environment variable of processes that only compile: for which folder."""
-_TASK = "from gltf_bullet.numba_aot.object_cache import fill_folder; fill_folder()"
-"""The task of these processes, once their modules are imported."""
+"""Environment variable of processes that only compile: the folder that they fill."""
 _LONGEST_WAIT = 120.0
-"""[s] after which a compilation by somebody else is given up."""
+"""[s] after which waiting for the compilation by another process ends."""
 _CHECK = hashlib.sha256
-"""Of what is kept: its digest stands before it."""
+"""Digest that stands before the object code in a file."""
 _announced: list[bool] = []
 
 
@@ -76,11 +74,12 @@ def announcement() -> str:
     return f"{made.name}: compiling {made.title}, once on this machine ({made.duration})"
 
 
-def fill_folder() -> None:
-    """Build all declared entries that are not kept, and say how far it is; workers do this."""
+def fill_folder(_path: str, number: int, count: int) -> None:
+    """Build a share of the declared entries that are not kept; workers do this, in their folder."""
     from gltf_bullet.numba_aot.translation import work_of
 
-    missing = [function for function in ENTRIES if _kept(function) is None]
+    shared = share_of(ENTRIES, number, count)
+    missing = [function for function in shared if _kept(function) is None]
     expect(work_of(missing, processors=1))
     for function in missing:
         _build(function)
@@ -113,9 +112,8 @@ def _file_name(function: Callable[..., Any]) -> str:
 def compile_side_by_side(modules: tuple[str, ...]) -> None:
     """Compile the entries of some modules where that was not done yet, in a process per core.
 
-    Nothing is to be done where the package has them compiled. ``modules`` begin with the one that
-    takes longest. Whoever comes meanwhile waits for them. Where that cannot be, as in a frozen
-    program, loading them compiles them, one after the other.
+    Nothing is to be done where the package has them compiled. Whoever comes meanwhile waits for
+    them. Where that cannot be, as in a frozen program, loading them compiles them, one by one.
 
     Raises:
         ImportError: Numba is needed and not installed.
@@ -137,7 +135,8 @@ def compile_side_by_side(modules: tuple[str, ...]) -> None:
         with FileLock(folder.path / "compiling", timeout=_LONGEST_WAIT):
             if folder.read(_COMPLETE) is None:
                 environment = {**os.environ, _IS_WORKER: str(folder.path)}
-                if run_workers(modules, _TASK, environment, line):
+                task = f"{__name__}.fill_folder"
+                if run_workers(modules, task, str(folder.path), environment, line):
                     folder.write(_COMPLETE, b"")
     except (OSError, NotImplementedError, Timeout):
         return
@@ -157,7 +156,7 @@ def _require_compiler() -> None:
 
 @cache
 def _fingerprint() -> str:
-    """Of everything that the machine code depends on."""
+    """Digest of everything that the machine code depends on."""
     digest = hashlib.sha256(
         f"{sys.version} {processor()} {source_digest(project().sources)}".encode()
     )
@@ -170,7 +169,7 @@ def _fingerprint() -> str:
 
 @cache
 def _folder() -> PrivateFolder | None:
-    """Where compiled code is kept, or ``None`` where nothing can be written at all."""
+    """The folder of object code, or ``None`` if nothing can be written at all."""
     name = f"kernels-{_fingerprint()}"
     if waiting := os.environ.get(_IS_WORKER):
         return _opened(Path(waiting))
@@ -185,7 +184,7 @@ def _folder() -> PrivateFolder | None:
 
 
 def _opened(path: Path, *, is_stated: bool = False) -> PrivateFolder | None:
-    """A folder that nobody else can have written, and that we can write."""
+    """A folder that only this user can have written, and that can be written now."""
     try:
         folder = private_folder(path)
         with tempfile.TemporaryFile(dir=folder.path):

@@ -1,4 +1,4 @@
-"""The progress of a compilation: told by those who compile, drawn in one line of the terminal.
+"""The progress of a compilation: reported by processes that compile, drawn in one line.
 
 The unit is a byte of Python's bytecode, which Numba takes about equally long for.
 """

@@ -148,7 +148,7 @@ def _calls(function: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
 
 
 def _linked(library: Any, known: dict[Any, None]) -> dict[Any, None]:
-    """Everything that code of Numba's calls, itself included, each once."""
+    """A library of Numba's code and all that it calls, each once."""
     if library not in known:
         known[library] = None
         for other in library._linking_libraries:  # noqa: SLF001  # nothing public tells
@@ -157,7 +157,7 @@ def _linked(library: Any, known: dict[Any, None]) -> dict[Any, None]:
 
 
 def _optimise(module: Any, machine: Any) -> None:
-    """As Numba would."""
+    """Optimise a module as Numba would."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
     builder = llvm.create_pass_builder(machine, options)
@@ -230,7 +230,7 @@ def _no_executable(_context: object, _library: object, _function: object, _env: 
 
 
 def _remembering(find: Callable[..., Any]) -> Callable[..., Any]:
-    """What a function of Numba's yields for arguments of some types."""
+    """Wrap a function of Numba's so that it remembers its results by the types of arguments."""
     known: dict[Any, Any] = {}
 
     def remembered(function: Any, context: Any, arguments: Any, named: Any) -> Any:
@@ -252,7 +252,7 @@ def _left_open(_library: object) -> None:
 
 
 def _array_of(item: Any) -> Any:
-    """What makes an address and a length an array, as Numba's ``carray`` does with allocations."""
+    """Make an intrinsic: an array from address and length, as ``carray`` but unallocated."""
     kind = _types.Array(item, 1, "C")
 
     def declare(_context: object, _address: object, _count: object) -> Any:
@@ -308,7 +308,7 @@ _COMPILED_PRIMITIVES: dict[str, Any] = {
     "floats_at": _inlined(_floats_at),
     "call": _intrinsic(_declare_call),
 }
-"""By the names that ``declarations`` has for them."""
+"""Compiled forms of the primitives of ``declarations``, by name."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What stands around an entry: a C function, and one that Python calls without a detour.
+"""Two functions around an entry: one for C, and one that Python calls without a detour.
 
 Written as LLVM's text. Python's takes its arguments as they lie in memory (``METH_FASTCALL``) and
 reads arrays by NumPy's binary interface (``PyArrayObject``): 0.1 us for what Numba's own
@@ -24,12 +24,12 @@ declare i32 @PyErr_BadArgument()
 
 
 def c_name(entry: str) -> str:
-    """Of an entry's C function: numbers only, of an array its address and its lengths."""
+    """Name of an entry's C function, which takes numbers only: of an array address and lengths."""
     return f"c.{entry}"
 
 
 def python_name(entry: str) -> str:
-    """Of the function for Python, whose ``self`` is the type of NumPy's arrays."""
+    """Name of an entry's function for Python, whose ``self`` is the type of NumPy's arrays."""
     return f"python.{entry}"
 
 

@@ -1,4 +1,4 @@
-"""One articulation before the solve: what moves it, where it would go, what its rows ask for."""
+"""One articulation before the solve: known forces, free velocities, targets and bounds of rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver.articulation_arrays import ANCHOR, LINK, POSE, Articulation
 from gltf_bullet.solver.centred_bias import centre_bias
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
-from gltf_bullet.solver.last_step.foreign_motors import is_taken
-from gltf_bullet.solver.row_bends import BENT, bend_freely, bend_held, relief
+from gltf_bullet.solver.last_step.external_motors import is_externally_driven
+from gltf_bullet.solver.row_curvature import (
+    LEAST_CURVATURE,
+    curvature_under_impulse,
+    predict_curvature,
+    target_reduction,
+)
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.step_division import whole_step
 from gltf_bullet.solver.tree_dynamics import (
@@ -45,9 +50,9 @@ RECOVERY_SPEED = 10.0
 """[m/s, rad/s] With which a violation at load goes at most: ropes that were 2 m too short pulled at
 33 m/s, and a bridge on such ropes gained 50 times its energy."""
 
-BEND_PASSES = 8
-"""Each finds what a row must do from how far its metric bends while it does so. They converge where
-its direction turns by less than some 40 degrees in the step."""
+CURVATURE_PASSES = 8
+"""Fixed-point iterations between a row's impulse and its curvature. They converge where its
+direction turns by less than some 40 degrees in the step."""
 
 
 @kernel
@@ -61,7 +66,7 @@ def prepare_articulation(
     gy: float,
     gz: float,
 ) -> None:
-    """Everything before the solve of one step of ``dt`` seconds, from :func:`evaluate_tree`."""
+    """Prepare the solve of one step of ``dt`` seconds, after :func:`evaluate_tree`."""
     n = articulation.dof_count
     mass, last = articulation.mass, articulation.last_mass
     for k in range(n * n):
@@ -77,7 +82,7 @@ def prepare_articulation(
     for k in range(n):
         work[free + k] = work[velocity + k] + dt * work[free + k]
     measure_rows(ints, floats, work, articulation)
-    bend_freely(ints, floats, work, articulation, dt)
+    predict_curvature(ints, floats, work, articulation, dt)
     _bound_rows(ints, floats, work, articulation, dt)
 
 
@@ -114,10 +119,12 @@ def _bound_rows(
             speed = drift
             for i in range(n):
                 speed += work[row + i] * work[free + i]
-            bend = work[articulation.row_curvature + r]
-            _bound_row(ints, floats, work, articulation, dt, r, speed, bend, compliance, hard)
-            if bend != 0.0 and compliance > 1e-6 * largest:
-                _follow_bend(ints, floats, work, articulation, dt, r, speed, bend, compliance, hard)
+            curvature = work[articulation.row_curvature + r]
+            _bound_row(ints, floats, work, articulation, dt, r, speed, curvature, compliance, hard)
+            if curvature != 0.0 and compliance > 1e-6 * largest:
+                _refine_curvature(
+                    ints, floats, work, articulation, dt, r, speed, curvature, compliance, hard
+                )
         else:
             gap = 0.0
             if k < 3:
@@ -137,7 +144,7 @@ def _bound_rows(
 
 
 @kernel
-def _follow_bend(
+def _refine_curvature(
     ints: IntArray,
     floats: FloatArray,
     work: FloatArray,
@@ -145,24 +152,24 @@ def _follow_bend(
     dt: float,
     r: int,
     speed: float,
-    bend: float,
+    curvature: float,
     compliance: float,
     hard: float,
 ) -> None:
-    """Let a row reckon with how far its metric bends while it does what it must."""
-    first, before = 0.0, bend
-    for k in range(BEND_PASSES):
+    """Find the target of a row together with the curvature that its own impulse causes."""
+    first, before = 0.0, curvature
+    for k in range(CURVATURE_PASSES):
         impulse = (work[articulation.row_target + r] - speed) / compliance
         impulse = max(impulse, work[articulation.row_low + r])
         impulse = min(impulse, work[articulation.row_high + r])
         if impulse == 0.0:
             return
-        bend = bend_held(ints, floats, work, articulation, r, impulse, dt)
-        first = bend if k == 0 else first
-        _bound_row(ints, floats, work, articulation, dt, r, speed, bend, compliance, hard)
-        if abs(bend - before) <= BENT:
+        curvature = curvature_under_impulse(ints, floats, work, articulation, r, impulse, dt)
+        first = curvature if k == 0 else first
+        _bound_row(ints, floats, work, articulation, dt, r, speed, curvature, compliance, hard)
+        if abs(curvature - before) <= LEAST_CURVATURE:
             return
-        before = bend
+        before = curvature
     # A step that crosses a good part of the circle: the first pass errs towards less energy.
     _bound_row(ints, floats, work, articulation, dt, r, speed, first, compliance, hard)
 
@@ -176,13 +183,13 @@ def _bound_row(
     dt: float,
     r: int,
     speed: float,
-    bend: float,
+    curvature: float,
     compliance: float,
     hard: float,
 ) -> None:
     """Target, softness and bounds of a limit or drive that moves with ``speed`` if left alone.
 
-    ``bend`` is what the step adds to its value beyond that.
+    ``curvature`` is what the step adds to its value beyond that.
     """
     softness, target = articulation.row_softness + r, articulation.row_target + r
     low, high = articulation.row_low + r, articulation.row_high + r
@@ -197,7 +204,7 @@ def _bound_row(
     work[softness], work[target] = hard, 0.0
     work[articulation.row_reduction + r] = 0.0
     if is_drive:
-        if is_taken(ints, floats, work, articulation, r):
+        if is_externally_driven(ints, floats, work, articulation, r):
             return
         gap = floats[articulation.row_position_target + r] - value
         velocity_target = floats[articulation.row_velocity_target + r]
@@ -209,7 +216,7 @@ def _bound_row(
         work[low], work[high] = -impulse, impulse
     else:
         # A limit acts at the end that the step comes closer to.
-        reach = value + dt * speed + bend
+        reach = value + dt * speed + curvature
         at_lower = reach - lower <= upper - reach
         bound = lower if at_lower else upper
         if math.isinf(bound):
@@ -235,10 +242,10 @@ def _bound_row(
             # An impact may wind an axis up by many turns in a step: a limb that was to turn back by
             # 84 rad went at 1000 rad/s, and threw what it met at 100 m/s (measured).
             gap = min(max(gap, -RECOVERY_SPEED / rate), RECOVERY_SPEED / rate)
-        work[target] = gap * rate - bend / dt
-        if bend != 0.0:
+        work[target] = gap * rate - curvature / dt
+        if curvature != 0.0:
             came, is_upper = work[articulation.row_rate + r], equal or not at_lower
-            given = relief(gap * rate, bend / dt, came, is_upper, equal or at_lower)
+            given = target_reduction(gap * rate, curvature / dt, came, is_upper, equal or at_lower)
             work[articulation.row_reduction + r] = given
         # On its way back from a violation at load an axis is also kept from arriving at speed.
         if equal or ints[recovering]:
@@ -258,7 +265,7 @@ def _bound_row(
     is_inside = gap <= 0.0 if at_lower else gap >= 0.0
     if not is_drive and lower != upper and is_inside and theta < SLOW_SPRING:
         # A limit brakes beyond its bound alone: in the step that passes it, for that share of it.
-        way = abs(dt * speed + bend)
+        way = abs(dt * speed + curvature)
         share = 1.0 - abs(gap) / way if way > 0.0 else 0.0
         if share <= 0.0:
             work[low], work[high] = 0.0, 0.0
@@ -290,7 +297,7 @@ def _apply_known_forces(
     links, poses = articulation.link, articulation.pose
     wrenches, composites = articulation.wrench, articulation.composite
     roots, scratch = articulation.frame_root, articulation.scratch
-    applied, handed = articulation.applied_force, articulation.added_force
+    applied, added = articulation.applied_force, articulation.added_force
     axes, frames = articulation.axis, articulation.dof_frame
     pulls, externals = articulation.field_acceleration, articulation.announced_wrench
     for f in range(count):
@@ -305,9 +312,9 @@ def _apply_known_forces(
         work[out + 1] = floats[e + 1] + work[c + 2] * x - work[c] * z
         work[out + 2] = floats[e + 2] + work[c] * y - work[c + 1] * x
         work[out + 3], work[out + 4], work[out + 5] = x, y, z
-    project_wrenches(ints, work, articulation, handed)
+    project_wrenches(ints, work, articulation, added)
     for i in range(n):
-        work[handed + i] += floats[articulation.external_pulse + i]
+        work[added + i] += floats[articulation.external_pulse + i]
         f = ints[frames + i]
         s, h = axes + 6 * i, composites + 10 * f
         m, hx, hy, hz = work[h], work[h + 1], work[h + 2], work[h + 3]
@@ -320,13 +327,13 @@ def _apply_known_forces(
         root = ints[roots + f]
         if ints[joints + root] == ANCHOR:
             # The engine sees an anchor's velocity, not its acceleration (measured) ...
-            work[handed + i] -= _anchor_inertia(
+            work[added + i] -= _anchor_inertia(
                 ints, floats, work, articulation, i, root, states, scratch
             )
         loads = (
             floats[articulation.external_force + i] + floats[articulation.external_motor_force + i]
         )
-        work[applied + i] = work[handed + i] + weight + loads
+        work[applied + i] = work[added + i] + weight + loads
         if ints[joints + root] == ANCHOR:
             # ... and it turns the velocity u of a base with its spin w, an acceleration of w x u
             # that what hangs on it feels (measured: 1 m/s and 1 rad/s tilt a pendulum by 0.1 rad).
@@ -349,7 +356,7 @@ def _apply_known_forces(
                 total = 0.0
                 for k in range(6):
                     total += work[s + k] * work[scratch + 6 + k]
-                work[handed + i] += total
+                work[added + i] += total
 
 
 @kernel
@@ -363,7 +370,7 @@ def _anchor_inertia(
     states: int,
     scratch: int,
 ) -> float:
-    """What the acceleration of an anchor asks of the ``i``-th degree of freedom."""
+    """Generalized force that the acceleration of an anchor takes of the ``i``-th velocity."""
     t = ints[states + root] + 13
     still = True
     for k in range(6):

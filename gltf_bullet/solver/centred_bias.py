@@ -1,4 +1,4 @@
-"""Coriolis and gyroscopic forces at the middle of a step, and what stops a whip from exploding."""
+"""Coriolis and gyroscopic forces at the middle of a step, and a brake if no step resolves them."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ def centre_bias(
     centred, applied = articulation.centred_bias, articulation.applied_force
     twist, mean_twist = articulation.twist, articulation.mean_twist
     mean = articulation.scratch
-    lasting, whip = articulation.persistent_force, articulation.coriolis_share
-    giving = articulation.compliant_force
+    persistent, coriolis_share = articulation.persistent_force, articulation.coriolis_share
+    compliant = articulation.compliant_force
     bias_forces(ints, floats, work, articulation, velocity, twist, bias)
     for k in range(n):
         work[centred + k] = work[bias + k]
-    work[whip] = 0.0
+    work[coriolis_share] = 0.0
     if _largest_speed(ints, floats, work, articulation) * dt < CALM:
         return
     if articulation.mispredicted:
         # The mean is one of velocities that will not come about; of limbs that an impact has thrown
         # the passes do not converge (measured: a ragdoll at 41 rad/s and 60 Hz, 2e8 N m).
-        _stop_whip(ints, floats, work, articulation, dt)
+        _limit_coriolis(ints, floats, work, articulation, dt)
         return
     is_held = False
     for k in range(n):
-        is_held |= floats[lasting + k] != 0.0 or floats[giving + k] != 0.0
+        is_held |= floats[persistent + k] != 0.0 or floats[compliant + k] != 0.0
     for _ in range(CENTRING_PASSES):
         for k in range(n):
-            work[mean + k] = work[applied + k] + floats[lasting + k] - work[centred + k]
+            work[mean + k] = work[applied + k] + floats[persistent + k] - work[centred + k]
         solve_dense(work, factor, n, mean)
         most = 0.0
         for k in range(n):
@@ -71,17 +71,17 @@ def centre_bias(
             break
         move_frames(ints, floats, work, articulation, mean, mean_twist)
         bias_forces(ints, floats, work, articulation, mean, mean_twist, centred)
-    _stop_whip(ints, floats, work, articulation, dt)
+    _limit_coriolis(ints, floats, work, articulation, dt)
 
 
 @kernel
-def _stop_whip(
+def _limit_coriolis(
     ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
 ) -> None:
-    """Notice how much of its velocity inertia alone turns over, and brake where it is too much."""
+    """Note the share of the velocity that inertia turns over, and brake if it is too large."""
     n, factor = articulation.dof_count, articulation.factor
     velocity, bias = articulation.velocity, articulation.bias
-    swerve, whip = articulation.scratch + n, articulation.coriolis_share
+    swerve, coriolis_share = articulation.scratch + n, articulation.coriolis_share
     # Kinetic energies: of the motion, and of what inertia alone changes of it in the step. With
     # M = U^T U and U^T y = b, the energy of M^-1 b is y.y.
     moving, turned = 0.0, 0.0
@@ -98,14 +98,14 @@ def _stop_whip(
         # rotor for a moment, stayed there.
         moving = max(moving, motion_about_anchors(ints, floats, work, articulation))
     share = dt * math.sqrt(turned / max(moving, 1e-30))
-    work[whip] = share
+    work[coriolis_share] = share
     if share > UNRESOLVED:
         _brake_joints(ints, work, articulation, min(0.5, share - UNRESOLVED) / dt)
 
 
 @kernel
 def _is_carried(ints: IntArray, floats: FloatArray, articulation: Articulation) -> bool:
-    """Whether an anchor moves."""
+    """Tell whether any anchor moves."""
     for f in range(articulation.frame_count):
         if ints[articulation.frame_joint + f] == ANCHOR:
             s = ints[articulation.frame_state + f] + 7
@@ -143,7 +143,7 @@ def motion_about_anchors(
 def _largest_speed(
     ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
 ) -> float:
-    """Of all degrees of freedom and anchors [m/s or rad/s]."""
+    """Largest speed of all degrees of freedom and anchors [m/s or rad/s]."""
     largest = 0.0
     velocity = articulation.velocity
     for k in range(articulation.dof_count):
@@ -162,7 +162,7 @@ def _brake_joints(
 ) -> None:
     """Internal friction that takes a share of all joint speeds and leaves the momentum alone.
 
-    The whip turns by a good part of a radian per step: no scheme at this dt follows it, and all of
+    The chain turns by a good part of a radian per step: no scheme at this dt follows it, and all of
     them explode (measured: 12 balls at 60 Hz, 1e10 J). The force is (J M^-1 J^T)^-1 v of the joints
     alone, which is M v less what the bases would do about it.
     """

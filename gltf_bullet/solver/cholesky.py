@@ -73,7 +73,7 @@ def subtract_product(
 
 @kernel
 def dot(values: FloatArray, first: int, second: int, count: int) -> float:
-    """In four sums, of which the processor works on all at a time."""
+    """Dot product in four partial sums, which the processor adds up side by side."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     one, other = values[first : first + count], values[second : second + count]
     whole = count - count % 4

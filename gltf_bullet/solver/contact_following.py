@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gltf_bullet.numba_aot import entry, kernel, record, record_reader
-from gltf_bullet.solver.island_layout import CONTACT, SIDE, islands_at
+from gltf_bullet.solver.islands import CONTACT, SIDE, islands_at
 from gltf_bullet.solver.tables import INTS, Column, pack, table
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 ROW_SIZE = 23
-"""Of a contact: bodies, links, then the fields of a contact of the islands up to its friction."""
+"""Floats of a contact: bodies, links, then the parts of an islands' contact up to friction."""
 _KEYS = 7
 """Bodies, links and the place on the first one: no two contacts share them."""
 _FIELDS = 4
@@ -79,7 +79,7 @@ def places(contacts: int) -> IntArray:
 
 @kernel
 def _is_before(rows: FloatArray, i: int, j: int) -> bool:
-    """Whether contact i comes before contact j."""
+    """Tell whether contact i comes before contact j."""
     for k in range(_KEYS):
         a, b = rows[ROW_SIZE * i + k], rows[ROW_SIZE * j + k]
         if a != b:
@@ -215,7 +215,7 @@ def follow_contacts(
     Args:
         rows: The engine's contacts, shape [count * ROW_SIZE].
         count: How many.
-        ints: From :func:`places`; between stages Python sets STATES and NUMBERS of links.
+        ints: From :func:`places`; between stages Python sets states and numbers of links.
         frictions: Of the links.
         index: Integers of the islands.
         values: Floats of the islands.

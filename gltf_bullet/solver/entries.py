@@ -7,22 +7,15 @@ from pathlib import Path
 
 from gltf_bullet.numba_aot import IS_COMPILED, compile_side_by_side, load
 from gltf_bullet.solver.contact_following import follow_contacts
-from gltf_bullet.solver.preparing import prepare
-from gltf_bullet.solver.solving import solve
+from gltf_bullet.solver.step_kernel import prepare, solve
 
 __all__ = ["build_libraries", "follow_contacts", "load_entries", "prepare", "solve"]
 
 _MODULES = tuple(
     f"gltf_bullet.solver.{name}"
-    for name in (
-        "preparing",
-        "solving",
-        "engine.stepping",
-        "triggers.watching",
-        "engine.gyroscopic",
-    )
+    for name in ("step_kernel", "engine.stepping", "triggers.watching", "engine.gyroscopic")
 )
-"""Those that take long to compile, the longest first; the contacts' comes with the third."""
+"""Modules that declare entries; the contacts' comes with the second."""
 
 
 def load_entries() -> None:

@@ -1,4 +1,4 @@
-"""Contacts of the islands: what they do to the bodies on both sides, and the rows that they are."""
+"""Contacts of the islands: Jacobians of the bodies on both sides, and their rows."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import math
 from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver.articulation_arrays import POSE, articulation_at
 from gltf_bullet.solver.cholesky import forward_dense
-from gltf_bullet.solver.island import add_free_bodies, add_row, take
-from gltf_bullet.solver.island_layout import (
+from gltf_bullet.solver.islands import (
     CONTACT,
     CONTACT_SOURCE,
     FREE,
     HELD,
     HELD_SOURCE,
     SIDE,
+    add_free_bodies,
+    add_row,
     islands_at,
+    take,
 )
 from gltf_bullet.solver.row_metrics import add_path, prescribed_rate
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -25,9 +27,10 @@ CONTACT_SOFTNESS = 1e-2
 the engine found last: where several contacts could carry a load, it goes on with what they carried
 (measured: 1e-3 doubles the iterations, 5e-2 fails tests)."""
 FRICTION_SOFTNESS = 1e-1
-"""The same of what rubs. A heap of eight ragdolls with 140 contacts needs 7 to 12 iterations; with
-the normals' softness 21 to 36, most of them for rows of friction that go to and fro between their
-bounds (measured). At rest both are exact; of a slip that could be stopped a step leaves a tenth."""
+"""The softness of friction, likewise. A heap of eight ragdolls with 140 contacts needs 7 to 12
+iterations; with the normals' softness 21 to 36, most of them for rows of friction that go to and
+fro between their bounds (measured). At rest both are exact; of a slip that could be stopped a step
+leaves a tenth."""
 
 HARD = 1e-8
 """Softness of points that are held together, likewise."""
@@ -72,7 +75,7 @@ def open_islands(
 def touch_articulations(
     ints: IntArray, work: FloatArray, index: IntArray, values: FloatArray, number: int, since: float
 ) -> None:
-    """The sides of all contacts that belong to the articulations of one arena."""
+    """The sides of all contacts that belong to the articulations of one scene."""
     islands = islands_at(index, 0)
     for c in range(islands.contact_count):
         contact = islands.contact + CONTACT.size * c
@@ -80,10 +83,8 @@ def touch_articulations(
             side = islands.contact_sides + SIDE.size * (2 * c + which)
             if index[side + SIDE.scene] != number:
                 continue
-            articulation, frame = (
-                articulation_at(ints, index[side + SIDE.record]),
-                index[side + SIDE.frame],
-            )
+            articulation = articulation_at(ints, index[side + SIDE.record])
+            frame = index[side + SIDE.frame]
             n, sign = articulation.dof_count, 1.0 if which == 0 else -1.0
             rows = take(index, 3 * n)
             if rows < 0:
@@ -211,7 +212,7 @@ def add_contact_rows(
 ) -> None:
     """Three rows for each contact that presses, one for each that may; all sides are known.
 
-    ``share``: of the forces that are told, how much truly acted; see ``last_engine_step``.
+    ``share``: Factor of the reported forces; see ``last_engine_step``.
     ``whole`` [s]: the step that this one is part of.
     """
     islands = islands_at(index, 0)
@@ -243,7 +244,7 @@ def add_contact_rows(
             last = dt * share * values[contact + CONTACT.forces + k]
             target = softness * last - values[contact + CONTACT.drift + k]
             if k == 0:
-                # One that is inside already is let be: with the engine's own recovery of 0.08 a
+                # A penetration is not corrected: with the engine's own recovery of 0.08 a
                 # light lift under 25 boxes sagged 14 % too far, without by 0.17 % (measured).
                 target -= max(gap, 0.0) / dt
             low, high = 0.0 if k == 0 else -grip, math.inf if k == 0 else grip

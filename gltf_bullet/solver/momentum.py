@@ -1,4 +1,4 @@
-"""What floats keeps its momentum: a wrench on the whole mends what the engine's scheme loses.
+"""Floating trees keep their momentum: a wrench on each corrects what the engine's scheme loses.
 
 The engine takes Coriolis and gyroscopic forces at the velocities of the beginning of a step, and
 moves everything by those of its end. Where joints are stopped or flung in between, momentum is lost
@@ -21,7 +21,7 @@ from gltf_bullet.solver.articulation_arrays import (
     Articulation,
 )
 from gltf_bullet.solver.cholesky import factor_dense, solve_dense
-from gltf_bullet.solver.last_step.closing import move_joints
+from gltf_bullet.solver.last_step.loop_closing import move_joints
 from gltf_bullet.solver.tree_kinematics import move_frames, place_frames
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -39,7 +39,7 @@ SPARE = 24
 
 @kernel
 def _size_of(joint: int) -> int:
-    """How many velocities a joint has."""
+    """Count of the velocities of a joint."""
     if joint == REVOLUTE or joint == PRISMATIC:
         return 1
     if joint == SPHERICAL:
@@ -53,22 +53,19 @@ def keep_momentum(
 ) -> None:
     """Add to the forces of a step what keeps the momentum of each tree with a floating base.
 
-    Args:
-        ints: Of the arena.
-        floats: Its state, and EXPECTED, the velocities that the solve has found; corrected.
-        work: Of the arena, evaluated at that state; TAU receives the forces, poses are as before.
-        articulation: The articulation.
-        dt: [s]
+    Args: ints: Of the scene. floats: Its state, and ``expected_velocity``, the velocities that
+        the solve has found; corrected. work: Of the scene, evaluated at that state;
+        ``joint_force`` receives the forces, poses are as before.
+    articulation: The articulation.
+    dt: [s]
     """
     n, expected = articulation.dof_count, articulation.expected_velocity
     if articulation.base_dof_count == 0 or articulation.mispredicted:
-        return  # Nobody knows how it will move.
+        return  # The prediction is not reliable.
     fastest = 0.0
     for f in range(articulation.frame_count):
-        joint, dof = (
-            ints[articulation.frame_joint + f],
-            ints[articulation.frame_first_dof + f],
-        )
+        joint = ints[articulation.frame_joint + f]
+        dof = ints[articulation.frame_first_dof + f]
         # What only moves along keeps its momentum by itself.
         first, last = (3 if joint == FLOATING else 0), _size_of(joint)
         for i in range(dof + first, dof + last if dof >= 0 else 0):
@@ -116,7 +113,7 @@ def _momentum_wanted(
 ) -> None:
     """Momentum [3] and angular momentum [3] about the reference that a tree shall have.
 
-    The solve has added all that acts on it, and the centred bias, which acts on nobody.
+    The solve has added all that acts on it, and the centred bias, which acts on no body.
     """
     n, mass, expected = articulation.dof_count, articulation.mass, articulation.expected_velocity
     dof = ints[articulation.frame_first_dof + f]

@@ -1,7 +1,7 @@
-"""The outcomes of a step: everything that the kernels say of one, each a bit of its own.
+"""The outcomes of a step, one bit each.
 
 Plain integers, since kernels know no enumerations, and those of Python take 0.5 us per question.
-Who acts on what is decided in ``bullet.joints.solving`` alone.
+``bullet.joints.solving`` alone decides what follows from them.
 """
 
 from __future__ import annotations
@@ -9,41 +9,42 @@ from __future__ import annotations
 # --- of the engine --------------------------------------------------------------------------------
 
 REFUSED = 1 << 0
-"""The world is not as known, or the engine does not answer: Python shall look."""
-LOST = 1 << 1
+"""The world is not as known, or the engine does not answer."""
+STATE_LOST = 1 << 1
 """Coordinates are not finite; those of before are kept."""
-TOUCHES = 1 << 2
-"""A scene touches what kernels do not know: see each one's TOUCHING; nothing was solved."""
+NEW_CONTACTS = 1 << 2
+"""A scene has contacts that the contact table does not hold: see each one's ``touching``; nothing
+was solved."""
 DIVIDES = 1 << 3
-"""The step needs several engine steps, as PARTS in the first row says; nothing was done."""
+"""The step needs several engine steps, as ``parts`` in the first row says; nothing was done."""
 STEPPED = 1 << 4
 """The engine has made its step."""
-UNTOLD = 1 << 5
-"""Forces were found, but the engine was given none."""
+NOT_APPLIED = 1 << 5
+"""The solve failed, so that no forces were applied."""
 SENSED = 1 << 6
-"""Triggers have watched the step: how many pairs they found is in each scene's row."""
+"""Triggers have watched the step: the count of the pairs is in each scene's row."""
 
 # --- of the solve ---------------------------------------------------------------------------------
 
 NEEDS_ROOM = 1 << 7
-"""The islands have too little room: NEEDED in their header says how much they need."""
+"""The islands have too little room: ``needed`` in their record says how much they need."""
 NOT_CONVERGED = 1 << 8
 NOT_FINITE = 1 << 9
-"""A force is not: the engine must be given none."""
+"""A force is not finite: none may be applied."""
 MISPREDICTED = 1 << 10
-"""The last step went otherwise than foreseen; motors are asked for."""
-STRANDED = 1 << 11
-"""Others have put an axis beyond a limit."""
-TAKEN_OVER = 1 << 12
-"""A motor of theirs has taken an axis over."""
-OVERSHOT = 1 << 13
+"""The last step deviated from its prediction by so much that motors replace torques."""
+OUTSIDE_LIMIT = 1 << 11
+"""An axis was set beyond a limit."""
+EXTERNAL_DRIVE = 1 << 12
+"""A motor that is not ours has begun to drive an axis."""
+LIMIT_EXCEEDED = 1 << 13
 """A body went round so fast that it left a limit across several axes."""
 
 # --- of loops, after the engine's step ------------------------------------------------------------
 
-CLOSED = 1 << 14
-"""They were looked at."""
-WAS_MOVED = 1 << 15
-"""They were closed: the engine must be given places and velocities."""
-WAS_TORN = 1 << 16
-"""One stays open."""
+LOOPS_CHECKED = 1 << 14
+"""Loops were measured."""
+LOOPS_MOVED = 1 << 15
+"""Loops were closed: the engine must be given coordinates and velocities."""
+LOOP_OPEN = 1 << 16
+"""A loop stays open."""

@@ -53,7 +53,7 @@ def quat_from_rotation(work: FloatArray, m: int, q: int) -> None:
 
 @kernel
 def is_length(metric: int) -> bool:
-    """Whether a metric is in metres; others are angles."""
+    """Tell whether a metric is in metres; all others are angles."""
     return metric == OFFSET or metric == LINE or metric == POINT
 
 
@@ -67,7 +67,7 @@ def measure(
     OFFSET, LINE and POINT the velocity of b's origin relative to the point of a at the same place.
 
     Args:
-        metric: One of the metrics of the arena.
+        metric: One of those of ``articulation_arrays``.
         axis: Watched one; the remaining one for LINE and CONE.
         about: Tilting axis of SWING.
         offset: Array of numbers.

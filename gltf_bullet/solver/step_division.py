@@ -1,8 +1,8 @@
-"""How many engine steps a step is made of: before it, it is known how far things can go in it.
+"""Number of engine steps that a step is divided into, from how far joints can move in it.
 
 Forces are found for a step as if joints turned little in it. Where they do not, limits are passed,
-momentum is lost and energy comes from nowhere, all in proportion to the step; finer steps mend it,
-and nothing as simple (measured: a doll whose limb a cone flings lost 17 % of its momentum at 240
+momentum is lost and energy comes from nowhere, all in proportion to the step: finer steps are the
+simplest remedy (measured: a doll whose limb a cone flings lost 17 % of its momentum at 240
 Hz, 4 % at 960; ragdolls dropped in pairs at 60 Hz gained half their energy).
 """
 
@@ -26,20 +26,20 @@ from gltf_bullet.solver.row_metrics import is_length
 from gltf_bullet.solver.tree_kinematics import follow_state
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["MOST_STEPS", "last_engine_step", "note_division", "steps_needed", "whole_step"]
+__all__ = ["MOST_STEPS", "last_engine_step", "remember_division", "steps_needed", "whole_step"]
 
 LARGEST_TURN = 0.15
 """[rad] of a joint within one engine step."""
 LARGEST_WAY = 0.03
 """[m] of a joint or a floating base within one engine step."""
 IN_LOOPS = 3.0
-"""How many times finer the steps of loops are, which the engine's own constraints hold: of 20 rings
+"""Factor by which steps of loops are finer, which the engine's own constraints hold: of 20 rings
 of thin bars that fell on the ground, the engine alone threw 20, 17, 14 and 7 away at 60, 120, 240
 and 960 Hz."""
 STIFFEST = 8.0
-"""How many times finer steps are at most for springs and drives that swing faster than a step: what
-they press against something is thrown where it comes out otherwise than foreseen (measured: 37 of
-40 chains of plates on springs of 100 kN/m that fell on a floor at 60 Hz)."""
+"""Largest factor by which steps are finer for springs and drives that swing faster than a step:
+what they press against something is thrown where it comes out otherwise than foreseen (measured: 37
+of 40 chains of plates on springs of 100 kN/m that fell on a floor at 60 Hz)."""
 LIVELY = 0.1
 """Share of what joints may move in an engine step, below which no link goes through anything."""
 MOST_STEPS = 32
@@ -80,7 +80,7 @@ def steps_needed(
     With ``has_room`` nothing is in their way: how thin they are is no matter then, nor how fast
     they move as a whole, where each limit and spring is about one joint's coordinate. What changed
     the velocities in the last step, as contacts and springs do, may do so again. Asked twice it
-    says the same: :func:`note_division` is what remembers.
+    says the same: :func:`remember_division` is what remembers.
     """
     scene = scene_at(ints, 0)
     most = 1
@@ -118,7 +118,7 @@ def steps_needed(
         # parts, and the box that lands there bounced and slid by 0.4 m.
         pushed = 0.0 if articulation.closure_count else _pushed(ints, floats, articulation)
         coming = articulation.coming_division
-        # Within a step that is divided, only what is left of it is asked about.
+        # Within a step that is divided, only the rest of it counts.
         lately = 0.0 if scene.parts > 1 else LASTING * floats[articulation.last_division]
         floats[coming] = max(dt * max(fastest, thinness, pushed), lately)
         if floats[coming] > 1.0:
@@ -137,7 +137,7 @@ def _has_bent_rows(ints: IntArray, articulation: Articulation) -> bool:
 
 @kernel
 def _thinnest(floats: FloatArray, work: FloatArray, articulation: Articulation) -> float:
-    """How often a link's ends go as far in a second as it is thick by half, of the one that does.
+    """Largest speed of a link's ends in multiples of its half thickness per second.
 
     The engine looks for contacts before its steps alone: what goes further passes through others,
     or meets them from behind.
@@ -191,10 +191,8 @@ def _stiffest(ints: IntArray, floats: FloatArray, articulation: Articulation) ->
             for k in range(3):
                 least = min(least, floats[link + LINK.inertia + k])
     for r in range(articulation.row_count):
-        stiffness, dof = (
-            floats[articulation.row_stiffness + r],
-            ints[articulation.row_dof + r],
-        )
+        stiffness = floats[articulation.row_stiffness + r]
+        dof = ints[articulation.row_dof + r]
         if math.isinf(stiffness):
             continue
         if ints[articulation.row_by_acceleration + r] == 0:
@@ -230,7 +228,7 @@ def _fastest(floats: FloatArray, speeds: int, lately: int, count: int) -> float:
 
 
 @kernel
-def note_division(floats: FloatArray, work: FloatArray, articulation: Articulation) -> None:
+def remember_division(floats: FloatArray, work: FloatArray, articulation: Articulation) -> None:
     """Remember how fast an articulation is, and what was needed, as a step begins."""
     floats[articulation.last_division] = floats[articulation.coming_division]
     for i in range(articulation.dof_count):

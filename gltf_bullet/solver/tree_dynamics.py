@@ -107,10 +107,10 @@ def fill_mass_matrix(ints: IntArray, work: FloatArray, articulation: Articulatio
 
 @kernel
 def recoil_of_bases(ints: IntArray, work: FloatArray, articulation: Articulation) -> None:
-    """What the velocities of floating bases gain where all joints are stopped at once.
+    """Gain of the velocities of floating bases if all joints are stopped at once.
 
     The momentum of the whole stays: of all velocities with it, those without joint speeds have the
-    least energy. SCRATCH receives the momenta of the joints' speeds, [n], and behind them the
+    least energy. ``scratch`` receives the momenta of the joints' speeds, [n], and behind them the
     gains of the bases, in the order of their velocities.
     """
     n, mass, bases = articulation.dof_count, articulation.mass, articulation.base_dof_count
@@ -197,7 +197,7 @@ def accelerate_frames(
 def inertial_wrenches(
     floats: FloatArray, work: FloatArray, articulation: Articulation, twist: int
 ) -> None:
-    """What each frame needs to move with the velocities and accelerations it has."""
+    """Wrenches that the frames need for their velocities and accelerations."""
     count, wrenches = articulation.frame_count, articulation.wrench
     links, poses = articulation.link, articulation.pose
     accelerations = articulation.acceleration

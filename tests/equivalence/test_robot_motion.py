@@ -14,7 +14,7 @@ from gltf_bullet.bullet.reading.robot_loading import read_robot
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.runtime.world_export import checked_file
-from gltf_bullet.solver.island_layout import islands_at
+from gltf_bullet.solver.islands import islands_at
 from tests.convert.robots import (
     DATA,
     ROBOTS,

@@ -12,8 +12,9 @@ import gltf_bullet as gb
 from gltf_bullet.bullet.exchange.library import SWITCH
 from gltf_bullet.bullet.joints import joint_steps
 from gltf_bullet.numba_aot import IntTable
-from gltf_bullet.solver.island_layout import SCENE, islands_at
+from gltf_bullet.solver.islands import islands_at
 from gltf_bullet.solver.outcomes import NOT_CONVERGED
+from gltf_bullet.solver.scene_table import SCENE
 from tests.physics.rings import even_ring
 from tests.physics.scenes import Jointed, world
 

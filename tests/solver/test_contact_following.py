@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gltf_bullet.solver import contact_following as following
-from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.solver import islands as layout
 from gltf_bullet.solver.contact_following import (
     ENDS,
     PASSES_ON,
@@ -16,7 +16,7 @@ from gltf_bullet.solver.contact_following import (
     WRITE,
     follow_contacts,
 )
-from gltf_bullet.solver.island_layout import CONTACT, SIDE, islands_at
+from gltf_bullet.solver.islands import CONTACT, SIDE, islands_at
 
 BODIES = 12
 

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from gltf_bullet.model import JointLimit
 from gltf_bullet.solver.articulation_arrays import SPHERICAL
 from gltf_bullet.solver.entries import prepare
-from gltf_bullet.solver.island_layout import EVALUATE
+from gltf_bullet.solver.scene_table import EVALUATE
 from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, drive, lock, span
 
 STEP = 1e-6

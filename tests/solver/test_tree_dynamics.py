@@ -6,19 +6,19 @@ import numpy as np
 import pinocchio
 import pytest
 
-from gltf_bullet.solver import island_layout
+from gltf_bullet.solver import islands
 from gltf_bullet.solver.entries import prepare
-from gltf_bullet.solver.island_layout import PREPARE
+from gltf_bullet.solver.scene_table import PREPARE, row_of
 from tests.solver.trees import Tree, order, random_tree, set_random_state, table
 
 SIZES = (2, 3, 5, 8, 13, 20, 40)
 
 
 def evaluate(tree: Tree) -> None:
-    index, values = island_layout.allocate(1, 0, 0, 0, 64, 0)
+    index, values = islands.allocate(1, 0, 0, 0, 64, 0)
     arena = tree.arena
     # Of no length: no bias is centred, and nothing moves.
-    row = island_layout.row_of(*arena.arrays, index, values)
+    row = row_of(*arena.arrays, index, values)
     prepare(row, PREPARE, 0, 0, 0.0, 0, 0, 0)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pybullet
 
-from gltf_bullet.solver.island_layout import LEAST_MOMENT
+from gltf_bullet.solver.islands import LEAST_MOMENT
 from gltf_bullet.transforms import FloatArray, matrices_from_quats, quats_from_matrices
 
 __all__ = ["is_immovable", "read_free_body"]
@@ -16,7 +16,7 @@ _IMMOVABLE = (0.0,) * 4
 def read_free_body(
     client_id: int, body: int, link: int, gain: tuple[float, float, float], *, is_rigid: bool
 ) -> tuple[tuple[float, ...], float]:
-    """Read a free body's floats for the solve, as ``island_layout`` has them, and its friction.
+    """Read a free body's floats for the solve, as ``islands`` has them, and its friction.
 
     Somebody else's robot counts as one rigid body, as if its motors locked its joints; where its
     base is fixed, the link alone counts: as an immovable body it would answer a stiff drive's force

@@ -10,9 +10,9 @@ import pybullet
 
 from gltf_bullet.solver import contact_following as following
 from gltf_bullet.solver.contact_following import PASSES_ON, ROW_SIZE, SORT
-from gltf_bullet.solver.engine import touching
+from gltf_bullet.solver.engine import contact_table
 from gltf_bullet.solver.entries import follow_contacts
-from gltf_bullet.solver.island_layout import FREE
+from gltf_bullet.solver.islands import FREE
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
 ]  # fmt: skip
 
 TouchMemory = tuple[IntArray, FloatArray]
-"""Integers and floats with the layout of ``solver.engine.touching``."""
+"""Integers and floats with the layout of ``solver.engine.contact_table``."""
 
 TouchPattern = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
 """Body and link of all links with contacts, flattened; and the pairs of these with contacts."""
@@ -87,7 +87,7 @@ def make_memory(found: FoundContacts, room: int) -> TouchMemory:
     for k, (body, _, factor) in enumerate(found.free):
         if body >= 0:
             values[k, FREE.gain] = factor
-    return touching.memory(
+    return contact_table.make_contact_table(
         names,
         states[order],
         np.array(found.numbers, dtype=np.int64).reshape(-1, 3)[order],

@@ -34,7 +34,7 @@ from gltf_bullet.solver.engine.calls import (
 )
 from gltf_bullet.solver.engine.stepping import TAG_SIZE, TAGS, TEXT_BYTES, ownership_at, tag_at
 from gltf_bullet.solver.entries import prepare, solve
-from gltf_bullet.solver.island_layout import row_of
+from gltf_bullet.solver.scene_table import row_of
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = [
@@ -52,7 +52,7 @@ _NONE: IntArray = np.zeros(0, dtype=np.int64)
 _COORDINATES = 128
 """``MAX_DEGREE_OF_FREEDOM``: of a body, with its base."""
 NO_NATIVE = (_NONE, _NONE, _NONE)
-"""Of a scene that only Python steps."""
+"""The arrays of a scene that only Python steps."""
 _NO_FLOATS: FloatArray = np.zeros(0)
 _SPARE = 2
 """Room is made for this many times the contacts that there are."""
@@ -64,7 +64,7 @@ class NativeWorld:
     def __init__(self, session: EngineSession) -> None:
         self._session = session
         self.engine = _engine_numbers(session.client_id)
-        """How they call it; empty where they cannot."""
+        """The :class:`Engine` record; empty if kernels cannot call the engine."""
         self._row = row_of(_NONE, _NO_FLOATS, _NO_FLOATS, engine=(self.engine, _NONE, _NONE))
         self._contacts: FloatArray = np.zeros(32 * ROW_SIZE)
         if len(self.engine) and not self._answers():
@@ -76,8 +76,8 @@ class NativeWorld:
         return self._row if len(self.engine) else None
 
     def _answers(self) -> bool:
-        """Whether the engine says to kernels what it says to Python: the structures are known."""
-        if stepping.advance(self._row, stepping.LEARN, 0.0, 0.0, 0.0, 0.0):
+        """Tell whether kernels read what Python reads: then the structures are known."""
+        if stepping.advance(self._row, stepping.REMEMBER_WORLD, 0.0, 0.0, 0.0, 0.0):
             return False
         settings = self._session.settings()
         *known, substeps = engine_at(self.engine, 0).known
@@ -87,7 +87,7 @@ class NativeWorld:
         )
 
     def contacts(self) -> FloatArray:
-        """Of the world, as ``contact_following`` has them, ROW_SIZE numbers each."""
+        """Contacts of the world, as ``contact_following`` has them, ROW_SIZE numbers each."""
         count = -1
         if len(self.engine):
             count = int(stepping.copy_contacts(self._row, self._contacts))
@@ -100,7 +100,7 @@ class NativeWorld:
 
 
 def python_contacts(client_id: int) -> FloatArray:
-    """The same by PyBullet's call, the fastest way measured: 0.55 us a row."""
+    """Contacts of the world by PyBullet's call, the fastest way measured: 0.55 us a row."""
     rows = [
         (a, b, on_a, on_b, *at_a, *at_b, *normal, *first, *second, distance, force, one, two)
         for _, a, b, on_a, on_b, at_a, at_b, normal, distance, force, one, first, two, second in (
@@ -130,12 +130,12 @@ def engine_row(session: EngineSession) -> IntTable | None:
 
 
 class JointTables(NamedTuple):
-    """Where the engine has the joints of a scene's bodies: the same for all copies of a plan."""
+    """The engine's places of the joints of a scene's bodies: the same for all copies of a plan."""
 
     bodies: IntArray
     """A :class:`Body` of each, as a row; the ids are left open."""
     tables: IntArray
-    """What they refer to."""
+    """The tables that the bodies refer to."""
 
 
 def joint_tables(

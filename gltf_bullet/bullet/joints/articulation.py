@@ -28,7 +28,7 @@ from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.solver.articulation_arrays import LINK, POSE
 from gltf_bullet.solver.articulation_step import VIOLATED
 from gltf_bullet.solver.entries import prepare
-from gltf_bullet.solver.island_layout import EVALUATE
+from gltf_bullet.solver.scene_table import EVALUATE
 from gltf_bullet.transforms import FloatArray, cross
 
 __all__ = ["Articulation"]

@@ -172,7 +172,7 @@ def _pack_articulation(
 
 
 def _tree_tables(frames: ArticulationFrames) -> dict[str, Any]:
-    """The structure of one articulation and the masses of its links, by name of the table."""
+    """Tables of the structure and the links of one articulation, by name."""
     n = frames.dof_count
     last_dof, roots = [-1] * len(frames.keys), [0] * len(frames.keys)
     dof_parent, dof_frame, is_base = [-1] * n, [0] * n, [0] * n
@@ -456,12 +456,12 @@ def constraint_ends(constraint: LoopConstraint) -> tuple[float, ...]:
 
 
 def is_engine_constraint(constraint: LoopConstraint) -> bool:
-    """Whether the engine holds it; elements act by rows alone."""
+    """Tell whether the engine holds a constraint; elements act by rows alone."""
     return constraint.kind is not LoopConstraintKind.ELEMENT
 
 
 def _row_tables(frames: ArticulationFrames) -> dict[str, Any]:
-    """What the rows of one articulation measure and ask for, by name of the table."""
+    """Tables of the rows of one articulation, by name."""
     plan = frames.plan
     count = len(plan.rows)
     dof = [-1] * count

@@ -34,7 +34,7 @@ from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans, LinkPlaces
 from gltf_bullet.planning.plan_memo import PlanMemo
 from gltf_bullet.solver.articulation_arrays import PART, PARTS, SUBSTEPS
-from gltf_bullet.solver.last_step.foreign_motors import OLD_NEWS
+from gltf_bullet.solver.last_step.external_motors import OLD_READING
 from gltf_bullet.transforms import (
     FloatArray,
     Pose,
@@ -454,7 +454,7 @@ class ArticulationSet(JointedLinks):
         self.arena.recall(state.memory)
         for articulation, is_ours in zip(self.articulations, are_ours, strict=True):
             articulation.motor_force_is_old[:] = 1.0
-            articulation.idle_steps[is_ours] = OLD_NEWS
+            articulation.idle_steps[is_ours] = OLD_READING
         self.solver.forget_motors()
         for articulation in self.articulations:
             articulation.follow_recovery()

@@ -21,30 +21,30 @@ from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.engine.stepping import (
-    ASK,
     AT_ONCE,
+    BY_SCENE,
+    CHECK_WORLD,
     DIVIDE,
-    EACH,
+    FIND_CONTACTS,
     FORCES,
-    LOOK,
     READ,
     STEP,
     WHOLE_STEP,
     advance,
 )
 from gltf_bullet.solver.entries import prepare, solve
-from gltf_bullet.solver.island_layout import PREPARE, SCENE
+from gltf_bullet.solver.scene_table import PREPARE, SCENE
 
 __all__ = ["JointSteps", "MadeSteps"]
 
 _PATIENCE = 8
 """Number of steps after which kernels try again a scene whose contacts they did not know."""
-_CANNOT = outcomes.REFUSED | outcomes.LOST
+_CANNOT = outcomes.REFUSED | outcomes.STATE_LOST
 """Outcomes if the engine did not answer or has lost a body: reading each scene shows which one."""
-_NOT_MADE = _CANNOT | outcomes.TOUCHES | outcomes.DIVIDES
+_NOT_MADE = _CANNOT | outcomes.NEW_CONTACTS | outcomes.DIVIDES
 """Outcomes of a step that kernels leave to Python before it has changed anything."""
 _STEPPED = outcomes.STEPPED
-_OVER = outcomes.STEPPED | outcomes.CLOSED | outcomes.SENSED
+_OVER = outcomes.STEPPED | outcomes.LOOPS_CHECKED | outcomes.SENSED
 """Outcomes of a step after which Python has nothing to do."""
 
 
@@ -115,7 +115,7 @@ class JointSteps:
         """Return True if the world and the scenes' bodies are those of ``EngineIo.learn``."""
         if not all(solver.is_native for solver in self._solvers):
             return False
-        return not advance(self._table.now()[0], ASK, 0.0, 0.0, 0.0, 0.0)
+        return not advance(self._table.now()[0], CHECK_WORLD, 0.0, 0.0, 0.0, 0.0)
 
     def steps_needed(self, dt: float, *, has_room: bool = False) -> int:
         """Return the number of engine steps that the present motion needs in ``dt`` seconds.
@@ -178,20 +178,20 @@ class JointSteps:
         group = self._table if len(solvers) == len(self._solvers) else _KernelTable(solvers)
         table, _ = group.now()
         found = int(advance(table, FORCES, dt, *gravity))
-        if found & outcomes.TOUCHES and not found & _CANNOT:
+        if found & outcomes.NEW_CONTACTS and not found & _CANNOT:
             group.recall_contacts(table)
             table, _ = group.now()
             found = int(advance(table, FORCES, dt, *gravity))
         if found & _CANNOT:
             return ()
-        if found & outcomes.TOUCHES:
+        if found & outcomes.NEW_CONTACTS:
             reached = [solver.contacts.is_reached for solver in solvers]
             known = (table[:, SCENE.touching] >= 0) & ~np.array(reached)
             solvers = [solver for solver, is_known in zip(solvers, known, strict=True) if is_known]
             if not solvers:
                 return ()
             table = table[known]
-            found = int(advance(table, FORCES & ~(READ | LOOK), dt, *gravity))
+            found = int(advance(table, FORCES & ~(READ | FIND_CONTACTS), dt, *gravity))
         _take(solvers, table, found, dt, gravity)
         return solvers
 
@@ -217,7 +217,7 @@ class JointSteps:
         dt, gravity = settings.time_step, settings.gravity
         stages = WHOLE_STEP if may_divide else WHOLE_STEP & ~DIVIDE
         if not self._is_one:
-            stages |= EACH
+            stages |= BY_SCENE
         steps = min(count, AT_ONCE)
         solvers = self._solvers
         for solver in solvers:
@@ -235,25 +235,29 @@ class JointSteps:
         cells[SCENE.steps] = steps
         gx, gy, gz = gravity
         found = advance(table, stages, dt, gx, gy, gz)
-        if found & outcomes.TOUCHES and not found & _CANNOT and self._table.recall_contacts(table):
+        if (
+            found & outcomes.NEW_CONTACTS
+            and not found & _CANNOT
+            and self._table.recall_contacts(table)
+        ):
             table, cells = self._table.now()
             cells[SCENE.steps] = steps
             found = advance(table, stages, dt, gx, gy, gz)
         made = cells[SCENE.steps]
         if found & _NOT_MADE:
             # Unless a body is lost, such a step was the first.
-            return MadeSteps(made - 1) if found & outcomes.LOST else _NONE_MADE
+            return MadeSteps(made - 1) if found & outcomes.STATE_LOST else _NONE_MADE
         if found & _STEPPED and not found & ~_OVER:  # most steps of all
             for solver in solvers:
                 solver.is_known = True
                 solver.note(dt, gravity)
             if found != _STEPPED:  # only in calls for one scene
-                solvers[0].has_closed = bool(found & outcomes.CLOSED)
+                solvers[0].has_closed = bool(found & outcomes.LOOPS_CHECKED)
                 if found & outcomes.SENSED:
                     solvers[0].pairs_seen = cells[SCENE.pairs]
             return _ONE_MADE if made == 1 else MadeSteps(made)
         _take(solvers, table, found, dt, gravity)
-        if found & outcomes.CLOSED:  # only in calls for one scene
+        if found & outcomes.LOOPS_CHECKED:  # only in calls for one scene
             solvers[0].has_closed = True
             solvers[0].take_closed(found)
         return MadeSteps(made - 1, is_open=True, is_stepped=bool(found & _STEPPED))
@@ -267,7 +271,7 @@ def _take(
     gravity: Sequence[float],
 ) -> None:
     """Finish what kernels have solved, scene by scene, from the rows of their table."""
-    untold = found & outcomes.UNTOLD
+    untold = found & outcomes.NOT_APPLIED
     if not found & ~_OVER:
         for solver in solvers:
             solver.take(0, dt, gravity)

@@ -26,14 +26,14 @@ from gltf_bullet.planning.joints.articulation_plan import (
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
 from gltf_bullet.solver.articulation_arrays import POSE
 from gltf_bullet.solver.engine.calls import LOOP_SIZE, loop_at
-from gltf_bullet.solver.engine.telling import CLOSED, LARGEST_GAP
+from gltf_bullet.solver.engine.commands import CLOSED, LARGEST_GAP
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose
 
 __all__ = ["NO_LOOPS", "LoopConstraints"]
 
 # --- Loops of one articulation, kept closed before a step by a stronger constraint ----------------
 #
-# After the step, kernels close the remaining gaps: see ``solver.last_step.closing``. They also
+# After the step, kernels close the remaining gaps: see ``solver.last_step.loop_closing``. They also
 # shift the constraints where they call the engine; elsewhere Python does.
 
 TIGHTENING = 3.0
@@ -94,7 +94,7 @@ class ClosedLoops:
             grip, pivot = self._grips[k], list(self._grips[k].pivot)
             gap: list[float] = np.clip(self._gaps[k], -LARGEST_GAP, LARGEST_GAP).tolist()
             world_from_frame: list[float] = self._poses[grip.frame, :9].tolist()
-            # Summed in the order of ``solver.engine.telling``, so that the values are equal to the
+            # Summed in the order of ``solver.engine.commands``, so that the values are equal to the
             # bit.
             for j in range(3 if is_open[k] else 0):
                 way = 0.0

@@ -22,7 +22,7 @@ from gltf_bullet.solver.articulation_arrays import (
     articulation_at,
     scene_at,
 )
-from gltf_bullet.solver.island_layout import row_of
+from gltf_bullet.solver.scene_table import row_of
 from gltf_bullet.solver.tables import Place
 from gltf_bullet.transforms import FloatArray, Pose
 
@@ -39,7 +39,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class FrameTable:
-    """Which engine link each frame is."""
+    """The engine's links of an articulation's frames."""
 
     index: Mapping[tuple[int, int], int]
     """(multibody, link) -> frame; multibody -1 for anchors, whose link is their node or WORLD."""
@@ -53,7 +53,7 @@ class FrameTable:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ArticulationLayout:
-    """Where one articulation is in the arrays of its scene, and in all copies of them."""
+    """Places of one articulation in the arrays of its scene, and in all copies of them."""
 
     offset: int
     """First field of its record in the integers."""
@@ -69,8 +69,8 @@ class ArticulationLayout:
     base_index: Mapping[int, int]
     """First of six velocities of a floating multibody's base."""
     states: tuple[tuple[int, tuple[tuple[int, bool], ...]], ...]
-    """What is read from the engine, in the order of the arrays: per multibody the size of its
-    base's state, and (link, is a ball) of its joints."""
+    """The parts of the state that is read from the engine, in the order of the arrays: per
+    multibody the size of its base's state, and (link, is a ball) of its joints."""
     state_start: int
     """First of the floats that are read from the engine."""
     hard_rows: tuple[int, ...]
@@ -78,7 +78,7 @@ class ArticulationLayout:
 
 
 class CommandRoom(NamedTuple):
-    """Where numbers are that go to the engine and come back in its own order."""
+    """Places of numbers that are exchanged with the engine in its own order."""
 
     work: int
     """First of the forces, then of targets, bounds and forces of motors."""
@@ -88,14 +88,14 @@ class CommandRoom(NamedTuple):
     """Count of each, in all articulations."""
 
     def places(self, done: int) -> dict[str, int]:
-        """Where the tables of an articulation begin, after ``done`` velocities of others."""
+        """First numbers of an articulation's tables, after ``done`` velocities of others."""
         names = ("command", "motor_target", "motor_bound", "motor_force")
         found = {name: self.work + k * self.size + done for k, name in enumerate(names)}
         return {**found, "own_motor": self.ints + done}
 
 
 class ArraysStart(NamedTuple):
-    """What the arrays of every copy of a scene begin as; nobody writes to it."""
+    """Initial values of the arrays of every copy of a scene; they are never written to."""
 
     ints: IntArray
     floats: FloatArray
@@ -265,7 +265,7 @@ class RowTable:
 
 
 class AnchorMotion:
-    """Where a moving anchor is and how it moves in the coming step, world axes; views."""
+    """Pose and motion of a moving anchor in the coming step, world axes; views."""
 
     __slots__ = ("acceleration", "position", "rotation_xyzw", "velocity")
 
@@ -302,7 +302,7 @@ class FrameStates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArticulationState:
-    """What ``pybullet.saveState`` leaves out; treat as opaque."""
+    """The state that ``pybullet.saveState`` leaves out; treat as opaque."""
 
     memory: tuple[FloatArray, npt.NDArray[np.int64]]
     drives: tuple[JointDrive, ...]
@@ -312,7 +312,7 @@ class ArticulationState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArticulationMoment:
-    """Everything about the joints of one scene as they stood after an :class:`ArticulationState`.
+    """All arrays of one scene as they stood after an :class:`ArticulationState`.
 
     Episodes begin with the same state again and again: copying this back costs a tenth.
     """
@@ -325,7 +325,7 @@ class ArticulationMoment:
 
 
 NO_STATE = ArticulationState((np.zeros(0), np.zeros(0, dtype=np.int64)), (), {})
-"""Of a scene without joints, and ..."""
+"""The state of a scene without joints."""
 
 NO_MOMENT = ArticulationMoment(np.zeros(0, dtype=np.int64), np.zeros(0), (), 0)
-"""... likewise."""
+"""The moment of a scene without joints."""

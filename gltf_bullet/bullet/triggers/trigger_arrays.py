@@ -19,7 +19,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     SpherePlan,
 )
 from gltf_bullet.planning.triggers import TriggerPlans
-from gltf_bullet.solver.engine.sensing import Watcher, watcher_at
+from gltf_bullet.solver.engine.stepping import Watcher, watcher_at
 from gltf_bullet.solver.tables import Place
 from gltf_bullet.solver.triggers import layout
 from gltf_bullet.solver.triggers.layout import FRAME, PAIR, PART, PLACE, SOURCE, triggers_at
@@ -104,9 +104,9 @@ class TriggerArrays:
         self.frame_nodes: list[int] = frame_nodes.tolist()
         """Nodes whose frames colliders are placed in."""
         self.frame_of: list[int] = frame_of.tolist()
-        """Of each collider."""
+        """Frame of each collider."""
         nodes = self.nodes = [*self.frame_nodes, *(volume.node for volume in volumes)]
-        """Of all frames."""
+        """Nodes of all frames."""
         self._arena = arena
         self._table, self._numbers, packed = layout.allocate(
             len(frame_nodes), len(colliders), len(volumes), free_bodies, _admission(plans)
@@ -134,12 +134,12 @@ class TriggerArrays:
         self._sources[:] = [(c.kind, c.first, c.second) for c in carriers]
         self._given = np.flatnonzero([c.kind == layout.GIVEN for c in carriers])
         self.is_given = bool(len(self._given))
-        """Whether :meth:`find` needs to know where nodes are."""
+        """True if :meth:`find` needs the transforms of nodes."""
         kinds = {c.kind for c in carriers}
         self.is_jointed = layout.LINK in kinds
-        """Whether it needs the arena to know where the joints are."""
+        """True if it needs the state of the joints."""
         self.is_free = layout.FREE in kinds
-        """Whether it needs to know where free bodies are."""
+        """True if it needs the poses of free bodies."""
         triggers_at(self._table, 0).is_jointed = self.is_jointed
         now = self._frames[:, FRAME.now : FRAME.now + 12]
         local = self._frames[:, FRAME.local : FRAME.local + 12]
@@ -177,12 +177,12 @@ class TriggerArrays:
 
     @property
     def places(self) -> FloatArray:
-        """Where all frames are, in order; a view, shape [frame_count, 12]."""
+        """Transforms of all frames, in order; a view, shape [frame_count, 12]."""
         return self._frames[:, FRAME.now : FRAME.now + 12]
 
     @property
     def speeds(self) -> FloatArray:
-        """Of the frames of colliders in the last step [m/s]; a view."""
+        """Speeds of the frames of colliders in the last step [m/s]; a view."""
         return self._frames[: len(self.frame_nodes), FRAME.speed]
 
     def place_anew(self, world_from_node: FloatArray) -> None:
@@ -222,7 +222,7 @@ class TriggerArrays:
         row[FRAME.before + 9 : FRAME.before + 12] = position
 
     def are_near(self, volume: int, collider: int) -> bool:
-        """Whether the balls around a volume and a collider overlap where their frames are now."""
+        """Tell whether the balls around a volume and a collider overlap now."""
         a, b = self._volumes[volume], self._colliders[collider]
         gap = self._center_in_world(a, len(self.frame_nodes) + volume)
         gap = gap - self._center_in_world(b, self.frame_of[collider])
@@ -280,7 +280,7 @@ class TriggerArrays:
         return found
 
     def watcher(self, free_bodies: Sequence[int]) -> IntArray:
-        """For kernels that do what :meth:`follow` does, ids of the free bodies given."""
+        """Make the record of kernels that do what :meth:`follow` does, for ids of free bodies."""
         numbers: IntArray = np.zeros(size_of(Watcher) + len(free_bodies), dtype=np.int64)
         watcher = watcher_at(numbers, 0)
         watcher.watch = address_of(watch)
@@ -297,7 +297,7 @@ class TriggerArrays:
         return self._watch(FIND, dt)
 
     def is_room(self, count: int) -> bool:
-        """Whether so many pairs could be listed; where not, :meth:`find` does it again."""
+        """Tell whether so many pairs could be listed; if not, :meth:`find` lists them again."""
         return count * PAIR.size <= len(self._pairs)
 
     def pairs(self, count: int) -> list[list[int]]:
@@ -347,7 +347,7 @@ def _filters(plans: TriggerPlans) -> tuple[dict[_Kind, int], dict[_Kind, int]]:
 
 
 def _admission(plans: TriggerPlans) -> IntArray:
-    """Which volumes admit which colliders, by number in :func:`_filters`, shape [rows, columns]."""
+    """1 where a volume admits a collider, by number in :func:`_filters`, shape [rows, columns]."""
     rows = {(v.filter, v.rests): v for v in reversed(plans.volumes)}
     columns = {(c.filter, c.rests): c for c in reversed(plans.colliders)}
     of_volumes, of_colliders = _filters(plans)

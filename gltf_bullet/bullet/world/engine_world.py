@@ -215,6 +215,8 @@ class EngineWorld:
             self.plan.memo,
         )
         gear_issues: tuple[Issue, ...] = ()
+        self.gear_ids: Sequence[int] = ()
+        """Constraints of joints that follow others."""
         if self.plan.memo.get(_ARE_ANY_COUPLED, partial(are_any_coupled, self.plan.articulations)):
             gears = MimicGears(self.client_id, self.articulations.articulations)
             self._undo.append(gears.remove)

@@ -20,7 +20,7 @@ from gltf_bullet.numba_aot import (
     size_of,
     words_at,
 )
-from gltf_bullet.solver.outcomes import LOST, REFUSED
+from gltf_bullet.solver.outcomes import REFUSED, STATE_LOST
 from gltf_bullet.transforms import FloatArray, IntArray
 
 # --- how the engine is called ---------------------------------------------------------------------
@@ -103,13 +103,13 @@ _CONTACTS_COMPLETED = 39
 _DYNAMICS_COMPLETED = 77
 
 POINT_WORDS = 22
-"""Of 8 bytes, in a ``b3ContactPointData``."""
+"""Words of 8 bytes in a ``b3ContactPointData``."""
 FRICTION = 11
 """Number of the lateral friction in a ``b3DynamicsInfo``."""
 _COORDINATES = 128
 """``MAX_DEGREE_OF_FREEDOM``: room for so many numbers in each table of a body's state."""
 _MOTOR_FORCES = 7 * _COORDINATES
-"""What motors exert, by velocity, from the forces [6] in the joints on."""
+"""Offset of the motors' forces, by velocity, from the forces [6] in the joints."""
 
 # --- what is read of a scene and applied to it ----------------------------------------------------
 
@@ -253,7 +253,7 @@ def read_settings(engine: Engine, client: int) -> bool:
 
 @kernel
 def is_as_known(engine: Engine, client: int) -> bool:
-    """Whether the world's settings are those that were read last."""
+    """Tell whether the world's settings are those that were read last."""
     if not read_settings(engine, client):
         return False
     for k in range(5):  # noqa: SIM110  # kernels know no generators
@@ -264,13 +264,13 @@ def is_as_known(engine: Engine, client: int) -> bool:
 
 @kernel
 def last_body(engine: Engine, client: int) -> int:
-    """How many bodies there are, times 2^32, plus the id of the last one."""
+    """Count of the bodies, times 2^32, plus the id of the last one."""
     return int(_last(client, engine.body_count, engine.body_id))
 
 
 @kernel
 def last_constraint(engine: Engine, client: int) -> int:
-    """Likewise of constraints."""
+    """Count of the constraints, times 2^32, plus the id of the last one."""
     return int(_last(client, engine.constraint_count, engine.constraint_id))
 
 
@@ -314,7 +314,7 @@ def _ask_state(engine: Engine, client: int, body: int) -> bool:
 
 @kernel
 def _is_finite(address: int, count: int) -> bool:
-    """Whether some numbers are."""
+    """Tell whether all of some floats in memory are finite."""
     total = 0.0
     numbers = doubles_at(address, count)
     for k in range(count):
@@ -334,20 +334,20 @@ def read_state(
 ) -> int:
     """Take base, joints and what their motors exert of a multibody from the engine: 0, or REFUSED.
 
-    Where they are not finite: LOST, and the numbers of before are kept.
+    Where they are not finite: STATE_LOST, and the numbers of before are kept.
     """
     if not _ask_state(engine, client, body.body_id):
         return REFUSED
     q, u = engine.scratch[0], engine.scratch[1]
     base = body.base
     if base >= 0 and not (_is_finite(q, 7) and _is_finite(u, 6)):
-        return LOST
+        return STATE_LOST
     for j in range(body.joint_count):
         joint = joint_at(plan, body.joints + JOINT_SIZE * j)
         if not _is_finite(q + 8 * joint.position_at, joint.positions):
-            return LOST
+            return STATE_LOST
         if not _is_finite(u + 8 * joint.velocity_at, joint.velocities):
-            return LOST
+            return STATE_LOST
     if base >= 0:
         _copy(q, 7, floats, base)
         _copy(u, 6, floats, base + 7)

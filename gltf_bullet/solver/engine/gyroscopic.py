@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from gltf_bullet.numba_aot import IntTable, call, entry, ints_at, kernel
 from gltf_bullet.solver.engine.calls import Engine, engine_at, engine_client, read_pose, submit
-from gltf_bullet.solver.island_layout import SCENE
+from gltf_bullet.solver.scene_table import SCENE
 from gltf_bullet.solver.tables import offsets
 from gltf_bullet.solver.tree_kinematics import multiply, rotation_from_quat
 from gltf_bullet.transforms import FloatArray
@@ -201,7 +201,7 @@ def steady_spins(scenes: IntTable, values: FloatArray, dt: float) -> int:
     """Read free bodies and apply the torques that they need in the coming engine step.
 
     Args:
-        scenes: A row of the world, for its engine: see ``island_layout.row_of``.
+        scenes: A row of the world, for its engine: see ``scene_table.row_of``.
         values: HEADER numbers, then SPINNING.size of each body.
         dt: Length of the engine's step [s].
 

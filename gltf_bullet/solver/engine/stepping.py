@@ -1,4 +1,4 @@
-"""The kernel that makes a whole step where nothing needs Python: read, solved, told, stepped."""
+"""The kernel of the compiled step: it reads the engine, solves, applies the forces and steps."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from gltf_bullet.numba_aot import (
     IntTable,
     call,
     cells,
+    doubles_at,
     entry,
     floats_at,
     ints_at,
@@ -15,7 +16,7 @@ from gltf_bullet.numba_aot import (
     record_reader,
     size_of,
 )
-from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.solver import scene_table
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine.calls import (
     BODY_SIZE,
@@ -32,65 +33,121 @@ from gltf_bullet.solver.engine.calls import (
     last_constraint,
     make_step,
     plan_at,
+    read_pose_only,
     read_settings,
     read_state,
     user_data,
 )
-from gltf_bullet.solver.engine.sensing import sense
-from gltf_bullet.solver.engine.telling import tell
-from gltf_bullet.solver.engine.touching import contact_table_at, recognise, touches
-from gltf_bullet.solver.island_layout import SCENE
+from gltf_bullet.solver.engine.commands import apply_commands
+from gltf_bullet.solver.engine.contact_table import contact_table_at, has_contacts, reuse_contacts
 from gltf_bullet.solver.outcomes import (
-    CLOSED,
     DIVIDES,
-    LOST,
+    LOOPS_CHECKED,
+    NEW_CONTACTS,
+    NOT_APPLIED,
     REFUSED,
     SENSED,
+    STATE_LOST,
     STEPPED,
-    TOUCHES,
-    UNTOLD,
 )  # fmt: skip
+from gltf_bullet.solver.scene_table import SCENE
+from gltf_bullet.solver.triggers.layout import FIND, FOLLOW
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["advance", "copy_contacts"]
+__all__ = ["Watcher", "advance", "copy_contacts", "ownership_at", "tag_at", "watcher_at"]
 
-ASK = 1
-"""Make sure that the world is as known: its settings, and the marks of the scenes' bodies."""
+# --- triggers that watch a step -------------------------------------------------------------------
+
+
+@record
+class Watcher:
+    """The triggers that watch a step, and how they are called; ids of free bodies follow."""
+
+    watch: int
+    """Address of the triggers' kernel, as a C function."""
+    table: IntArray = cells(2)
+    """Address and length of the triggers' integers."""
+    numbers: IntArray = cells(2)
+    """Address and length of their floats."""
+    pairs: IntArray = cells(2)
+    """Address and length of what receives the pairs."""
+    poses: int
+    """Offset of the poses of free bodies in the floats."""
+    free_count: int
+    """Count of the free bodies."""
+
+
+watcher_at = record_reader(Watcher)
+_WATCHER_SIZE = size_of(Watcher)
+_FOLLOW_AND_FIND = FOLLOW | FIND
+
+
+@kernel
+def sense(scenes: IntTable, row: int, engine: Engine, client: int, dt: float) -> bool:
+    """Find the pairs that may have met, after the joints were read; ``False`` without an answer."""
+    ints = ints_at(scenes, row, SCENE.sense)
+    watcher = watcher_at(ints, 0)
+    numbers = doubles_at(watcher.numbers[0], watcher.numbers[1])
+    for k in range(watcher.free_count):
+        body = ints[_WATCHER_SIZE + k]
+        if not read_pose_only(engine, client, body, numbers, watcher.poses + 7 * k):
+            return False
+    scenes[row, SCENE.pairs] = call(
+        watcher.watch,
+        (
+            scenes[row, SCENE.ints], scenes[row, SCENE.ints + 1],
+            scenes[row, SCENE.floats], scenes[row, SCENE.floats + 1],
+            scenes[row, SCENE.work], scenes[row, SCENE.work + 1],
+            watcher.table[0], watcher.table[1],
+            watcher.numbers[0], watcher.numbers[1],
+            watcher.pairs[0], watcher.pairs[1],
+            _FOLLOW_AND_FIND,
+            dt,
+        ),
+    )  # fmt: skip
+    return True
+
+
+# --- stages ---------------------------------------------------------------------------------------
+
+
+CHECK_WORLD = 1
+"""Check that the world's settings and the tags of the scenes' bodies are as known."""
 READ = 2
-"""Take the state of all joints."""
-LOOK = 4
-"""See who touches something."""
-STATE = 8
-"""State the rows of all articulations, once a step."""
+"""Read the state of all joints."""
+FIND_CONTACTS = 4
+"""Find the contacts of the scenes."""
+SET_UP_ROWS = 8
+"""Set up the rows of all articulations, once a step."""
 SOLVE = 16
 """Solve them."""
-TELL = 32
-"""Give the engine what was found, where nothing is the matter with it."""
+APPLY = 32
+"""Apply the solved forces if the solve succeeded."""
 STEP = 64
-"""Make the engine's step, where everything was told."""
-LEARN = 128
-"""Take the world's settings for known ones; nothing else."""
+"""Make the engine's step if all forces were applied."""
+REMEMBER_WORLD = 128
+"""Remember the world's settings as known ones; nothing else."""
 CLOSE = 512
-"""Close what the step that was made has opened; with READ only."""
+"""Close the loops that the last step has opened; with READ only."""
 
 DIVIDE = 4096
-"""With READ: go no further where the step needs several engine steps, and say DIVIDES."""
-EACH = 2048
-"""With STEP: close nothing and let no trigger watch, but let each scene do so itself."""
-FORCES = READ | LOOK | STATE | SOLVE | TELL
-"""Everything but the engine's step."""
-WHOLE_STEP = ASK | FORCES | DIVIDE | STEP
+"""With READ: return DIVIDES, and do nothing more, if the step needs several engine steps."""
+BY_SCENE = 2048
+"""With STEP: neither close loops nor let triggers watch; each scene does so itself."""
+FORCES = READ | FIND_CONTACTS | SET_UP_ROWS | SOLVE | APPLY
+"""All stages but the engine's step."""
+WHOLE_STEP = CHECK_WORLD | FORCES | DIVIDE | STEP
 AT_ONCE = 50
 """Steps that are made before Python can hear Ctrl-C."""
 
-_STAGES_OF_SOLVE = layout.OPEN | layout.GATHER | layout.SOLVE | layout.RELIEVE | layout.FINISH
+_STAGES_OF_SOLVE = scene_table.ALL_STAGES
 
-# --- whose bodies these are -----------------------------------------------------------------------
+# --- ownership of bodies --------------------------------------------------------------------------
 
 
 @record
 class Ownership:
-    """What tells a scene's bodies from others with the same ids; a :class:`Tag` of each follows."""
+    """The bodies of a scene and of its world, as last seen; a :class:`Tag` of each follows."""
 
     bodies: int
     """Count of the bodies in the world, times 2^32, plus the id of the last one."""
@@ -98,7 +155,7 @@ class Ownership:
     """Number of the tag that is checked next."""
     tag_count: int
     constraints: int
-    """The same as ``bodies`` of the constraints in the world."""
+    """Count of the constraints in the world, times 2^32, plus the id of the last one."""
 
 
 @record
@@ -117,8 +174,8 @@ TEXT_BYTES = 8 * (TAG_SIZE - place_of(Tag, "text"))
 
 
 @kernel
-def _holds(engine: Engine, client: int, tags: IntArray) -> bool:
-    """Whether the bodies are still those that were tagged; each call checks one tag more."""
+def _owns_bodies(engine: Engine, client: int, tags: IntArray) -> bool:
+    """Tell whether the bodies are still those that were tagged; each call checks the next tag."""
     if len(tags) == 0:
         return False
     ownership = ownership_at(tags, 0)
@@ -156,7 +213,7 @@ def _read(scenes: IntTable, engine: Engine, client: int) -> int:
 
 
 @kernel
-def _look(
+def _find_contacts(
     scenes: IntTable, engine: Engine, client: int, dt: float, gx: float, gy: float, gz: float
 ) -> int:
     found, asks = 0, False
@@ -167,9 +224,9 @@ def _look(
     if count < 0:
         return REFUSED
     for row in range(len(scenes) if count else 0):
-        if not touches(engine, ints_at(scenes, row, SCENE.plan)):
+        if not has_contacts(engine, ints_at(scenes, row, SCENE.plan)):
             continue
-        known = recognise(
+        known = reuse_contacts(
             engine, client,
             ints_at(scenes, row, SCENE.touch),
             floats_at(scenes, row, SCENE.touch_values),
@@ -179,7 +236,7 @@ def _look(
         )  # fmt: skip
         scenes[row, SCENE.touching] = known
         if known < 0:
-            found = TOUCHES
+            found = NEW_CONTACTS
     return found
 
 
@@ -191,7 +248,7 @@ def _address_of_row(scenes: IntTable, row: int) -> int:
 
 @kernel
 def _free_bodies(scenes: IntTable, row: int) -> int:
-    """How many take part in what a scene touches."""
+    """Count of the free bodies in the contact table of a scene."""
     if scenes[row, SCENE.touching] == 0:
         return 0
     return contact_table_at(ints_at(scenes, row, SCENE.touch), 0).free_count
@@ -199,9 +256,9 @@ def _free_bodies(scenes: IntTable, row: int) -> int:
 
 @kernel
 def _close(scenes: IntTable, engine: Engine, dt: float) -> int:
-    """Close what a step that was made has opened."""
+    """Close the loops that the last step has opened."""
     width = scenes.shape[1]
-    close = (scenes.ctypes.data, len(scenes), width, layout.CLOSE, 0, 0, dt, 0.0, 0.0, 0.0)
+    close = (scenes.ctypes.data, len(scenes), width, scene_table.CLOSE, 0, 0, dt, 0.0, 0.0, 0.0)
     return int(call(engine.prepare, close))
 
 
@@ -215,7 +272,7 @@ def _have_loops(scenes: IntTable) -> bool:
 
 @kernel
 def _sense(scenes: IntTable, engine: Engine, client: int, dt: float) -> bool:
-    """Whether the triggers of all scenes have watched the step."""
+    """Let the triggers of all scenes watch the step; return whether all have."""
     for row in range(len(scenes)):
         if not scenes[row, SCENE.sense + 1]:
             return False
@@ -228,7 +285,7 @@ def _sense(scenes: IntTable, engine: Engine, client: int, dt: float) -> bool:
 
 
 @kernel
-def _learn(scenes: IntTable, engine: Engine, client: int) -> int:
+def _remember_settings(scenes: IntTable, engine: Engine, client: int) -> int:
     if not read_settings(engine, client):
         return REFUSED
     for k in range(5):
@@ -254,10 +311,10 @@ def _go_through(
     gz: float,
 ) -> int:
     """The stages of one step."""
-    if stages & ASK:
+    if stages & CHECK_WORLD:
         # Marks first of all: another client in this place may be of another kind.
         for row in range(len(scenes)):
-            if not _holds(engine, client, ints_at(scenes, row, SCENE.ownership)):
+            if not _owns_bodies(engine, client, ints_at(scenes, row, SCENE.ownership)):
                 return REFUSED
         if not is_as_known(engine, client):
             return REFUSED
@@ -269,22 +326,22 @@ def _go_through(
         needed = call(
             engine.prepare,
             (
-                scenes.ctypes.data, len(scenes), scenes.shape[1], layout.DIVIDE, 0, 0,
+                scenes.ctypes.data, len(scenes), scenes.shape[1], scene_table.DIVIDE, 0, 0,
                 dt, gx, gy, gz,
             ),
         )  # fmt: skip
         if needed > 1:
             scenes[0, SCENE.parts] = needed
             return DIVIDES
-    if stages & LOOK:
-        found = _look(scenes, engine, client, dt, gx, gy, gz)
+    if stages & FIND_CONTACTS:
+        found = _find_contacts(scenes, engine, client, dt, gx, gy, gz)
         if found:
             return found
     found, width = 0, scenes.shape[1]
-    if stages & STATE:
+    if stages & SET_UP_ROWS:
         for row in range(len(scenes)):
             one, contacts = _address_of_row(scenes, row), scenes[row, SCENE.touching]
-            stated = (one, 1, width, layout.PREPARE, 0, contacts, dt, gx, gy, gz)
+            stated = (one, 1, width, scene_table.PREPARE, 0, contacts, dt, gx, gy, gz)
             call(engine.prepare, stated)
     if stages & SOLVE:
         for row in range(len(scenes)):
@@ -295,10 +352,10 @@ def _go_through(
             scenes[row, SCENE.status] = status
             found |= status
         if found:
-            return found | UNTOLD
-    if stages & TELL:
+            return found | NOT_APPLIED
+    if stages & APPLY:
         for row in range(len(scenes)):
-            tell(
+            apply_commands(
                 engine,
                 client,
                 ints_at(scenes, row, SCENE.plan),
@@ -309,26 +366,26 @@ def _go_through(
         if not make_step(engine, client):
             return found | REFUSED
         found |= STEPPED
-        if stages & EACH:
+        if stages & BY_SCENE:
             return found
         if _have_loops(scenes):
             lost = _read(scenes, engine, client)
             if lost:
-                return found | (lost & LOST)
+                return found | (lost & STATE_LOST)
             stages |= CLOSE
     closed = 0
     if stages & CLOSE:
         closed = _close(scenes, engine, dt)
-        found |= CLOSED | closed
+        found |= LOOPS_CHECKED | closed
     if stages & STEP and not closed and _sense(scenes, engine, client, dt):
         found |= SENSED
     return found
 
 
 @kernel
-def _is_quiet(scenes: IntTable, found: int) -> bool:
-    """Whether nobody has to know of a step before the next one."""
-    if found & ~(STEPPED | CLOSED | SENSED) or not found & STEPPED:
+def _is_uneventful(scenes: IntTable, found: int) -> bool:
+    """Tell whether the next step can follow without Python."""
+    if found & ~(STEPPED | LOOPS_CHECKED | SENSED) or not found & STEPPED:
         return False
     for row in range(len(scenes)):  # noqa: SIM110  # kernels know no generators
         if found & SENSED and scenes[row, SCENE.pairs] != 0:
@@ -341,9 +398,9 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
     """Go through some stages of a step of scenes of one world.
 
     Args:
-        scenes: Their arrays, a row each: see ``island_layout.row_of``; receives what became of
+        scenes: Their arrays, a row each: see ``scene_table.row_of``; receives the outcome of
             each, as is returned.
-        stages: Which ones. STEP makes as many steps as STEPS in the first row says, as long as
+        stages: Which ones. STEP makes as many steps as ``steps`` in the first row says, as long as
             nothing happens; it receives how many were begun, what is returned is of the last one.
         dt: [s]
         gx: Gravity that the engine applies [m/s^2], world axes.
@@ -351,18 +408,18 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
         gz: Likewise.
 
     Returns:
-        What became of the last of them: see ``outcomes``.
+        The outcome of the last step: see ``outcomes``.
     """
     engine = engine_at(ints_at(scenes, 0, SCENE.engine), 0)
     client = engine_client(engine)
     if client == 0:
         return REFUSED
-    if stages & LEARN:
-        return _learn(scenes, engine, client)
-    steps, made, last, wanted = scenes[0, SCENE.steps], 0, 0, stages & ~ASK
-    while made == 0 or (made < steps and _is_quiet(scenes, last)):
+    if stages & REMEMBER_WORLD:
+        return _remember_settings(scenes, engine, client)
+    steps, made, last, wanted = scenes[0, SCENE.steps], 0, 0, stages & ~CHECK_WORLD
+    while made == 0 or (made < steps and _is_uneventful(scenes, last)):
         found = _go_through(scenes, engine, client, stages, dt, gx, gy, gz)
-        if made > 0 and found & (REFUSED | TOUCHES | DIVIDES) and not found & LOST:
+        if made > 0 and found & (REFUSED | NEW_CONTACTS | DIVIDES) and not found & STATE_LOST:
             break  # a step that Python shall make
         made, last = made + 1, found
         # Triggers have read the joints already.

@@ -1,1 +1,1 @@
-"""What became of the last step: what others did, what it missed, what it may not have thrown."""
+"""Between two steps: external changes, motors and forces are detected, open loops are closed."""

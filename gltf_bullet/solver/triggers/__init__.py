@@ -1,1 +1,1 @@
-"""Which colliders overlap which trigger volumes, from arrays."""
+"""Overlaps of colliders and trigger volumes, from arrays."""

@@ -24,7 +24,7 @@ __all__ = [
 
 
 class _Source(NamedTuple):
-    """What a frame moves with."""
+    """The carrier of a frame."""
 
     kind: int = 1
     """RESTS, FREE, LINK or GIVEN."""
@@ -44,14 +44,14 @@ GIVEN = 3
 
 
 class _Frame(NamedTuple):
-    """Where a frame is."""
+    """Transforms of a frame, and what they were found to be."""
 
     local: int = 12
-    """In what it moves with, or where it is given."""
+    """Transform in its carrier; of GIVEN frames in the world."""
     now: int = 12
-    """In the world after the step."""
+    """Transform in the world after the step."""
     before: int = 12
-    """In the world before the step."""
+    """Transform in the world before the step."""
     thinnest: int = 1
     """Smallest thickness of the colliders that it carries [m]."""
     speed: int = 1

@@ -8,7 +8,6 @@ from gltf_bullet.numba_aot import entry, kernel
 from gltf_bullet.solver.articulation_arrays import POSE, articulation_at, scene_at
 from gltf_bullet.solver.tree_kinematics import multiply, place_frames, rotation_from_quat
 from gltf_bullet.solver.triggers import layout
-from gltf_bullet.solver.triggers.boxes import boxes_overlap, distance_to_box
 from gltf_bullet.solver.triggers.layout import (
     COLLIDER_SIZE,
     FIND,
@@ -32,7 +31,7 @@ FAST_SHARE = 0.5
 def _follow_frame(
     ints: IntArray, work: FloatArray, table: IntArray, numbers: FloatArray, f: int
 ) -> None:
-    """Where a frame is now; where it was is kept."""
+    """Place a frame after the step, and keep its place before it."""
     triggers = triggers_at(table, 0)
     source = triggers.frame_source + SOURCE.size * f
     kind, first = table[source + SOURCE.kind], table[source + SOURCE.first]
@@ -125,7 +124,7 @@ def _follow(
 
 @kernel
 def _place_parts(table: IntArray, numbers: FloatArray, dt: float) -> None:
-    """Where colliders and volumes are now and were before, and how fast their frames are."""
+    """Place colliders and volumes after and before the step, and compute the speeds of frames."""
     triggers = triggers_at(table, 0)
     for f in range(triggers.collider_frame_count):
         frame = triggers.frame + FRAME.size * f
@@ -171,7 +170,7 @@ def _place_part(table: IntArray, numbers: FloatArray, f: int, part: int) -> None
 
 @kernel
 def _is_near(numbers: FloatArray, volume: int, collider: int) -> bool:
-    """Whether boxes around two parts met at any time in the step."""
+    """Tell whether boxes around two parts met at any time in the step."""
     reach = numbers[collider + PART.outer]
     for k in range(3):
         now = numbers[collider + PART.now + k]
@@ -185,7 +184,7 @@ def _is_near(numbers: FloatArray, volume: int, collider: int) -> bool:
 
 @kernel
 def _state(table: IntArray, numbers: FloatArray, v: int, c: int) -> int:
-    """Whether a near pair overlaps now, as far as balls and boxes tell, or may have met before."""
+    """State of a near pair: TOUCHES, UNSURE or 0, as far as balls and boxes tell."""
     triggers = triggers_at(table, 0)
     volume = triggers.volume + PART.size * v
     collider = triggers.collider + COLLIDER_SIZE * c
@@ -225,7 +224,7 @@ def _state(table: IntArray, numbers: FloatArray, v: int, c: int) -> int:
 
 @kernel
 def _passes(table: IntArray, numbers: FloatArray, v: int, c: int) -> bool:
-    """Whether two parts move far enough past each other to have met in between."""
+    """Tell whether two parts move far enough past each other to have met in between."""
     triggers = triggers_at(table, 0)
     if triggers.fast_count == 0 and triggers.volumes_move == 0:
         return False
@@ -284,12 +283,12 @@ def watch(
     stages: int,
     dt: float,
 ) -> int:
-    """Who may have met whom in a step.
+    """Find the pairs of volumes and colliders that may have met in a step.
 
     Args:
-        ints: Of the arena of the scene's articulations.
-        floats: Of the arena, with the state after the step.
-        work: Of the arena.
+        ints: Of the scene's articulations.
+        floats: Likewise, with the state after the step.
+        work: Likewise.
         table: Integers of the triggers.
         numbers: Floats of the triggers.
         pairs: Receives the pairs that FIND lists.
@@ -308,3 +307,88 @@ def watch(
         _place_parts(table, numbers, dt)
         return int(_find(table, numbers, pairs))
     return 0
+
+
+# --- turned boxes ---------------------------------------------------------------------------------
+
+
+_PARALLEL = 1e-12
+"""[m^2] Products of parallel edges are 0 but for rounding, which separates nothing."""
+
+
+@kernel
+def distance_to_box(
+    x: float, y: float, z: float, numbers: FloatArray, axes: int, halves: int
+) -> float:
+    """Distance [m] of a point from a box about the origin; 0 inside.
+
+    Args:
+        x: Of the point [m].
+        y: Likewise.
+        z: Likewise.
+        numbers: Where the box is described.
+        axes: Offset of its axes as columns [3, 3].
+        halves: Offset of its half extents [3].
+    """
+    total = 0.0
+    for k in range(3):
+        along = x * numbers[axes + k] + y * numbers[axes + 3 + k] + z * numbers[axes + 6 + k]
+        outside = max(abs(along) - numbers[halves + k], 0.0)
+        total += outside * outside
+    return math.sqrt(total)
+
+
+@kernel
+def _turn(numbers: FloatArray, a: int, i: int, b: int, k: int) -> float:
+    """Cosine between axis ``i`` of the first box and axis ``k`` of the second."""
+    return float(
+        numbers[a + i] * numbers[b + k]
+        + numbers[a + 3 + i] * numbers[b + 3 + k]
+        + numbers[a + 6 + i] * numbers[b + 6 + k]
+    )
+
+
+@kernel
+def _along(numbers: FloatArray, x: float, y: float, z: float, axes: int, k: int) -> float:
+    """A vector's part along one of some axes."""
+    return float(x * numbers[axes + k] + y * numbers[axes + 3 + k] + z * numbers[axes + 6 + k])
+
+
+@kernel
+def boxes_overlap(
+    x: float, y: float, z: float, numbers: FloatArray, a: int, p: int, b: int, q: int
+) -> bool:
+    """Tell whether no axis separates two boxes.
+
+    Args:
+        x: From the centre of the first box to that of the second [m].
+        y: Likewise.
+        z: Likewise.
+        numbers: Where they are described.
+        a: Offset of the axes of the first as columns [3, 3].
+        p: Offset of its half extents [3].
+        b: As ``a``, of the second.
+        q: As ``p``, of the second.
+    """
+    for i in range(3):
+        reach, other = numbers[p + i], numbers[q + i]
+        for k in range(3):
+            reach += abs(_turn(numbers, a, i, b, k)) * numbers[q + k]
+            other += abs(_turn(numbers, a, k, b, i)) * numbers[p + k]
+        if abs(_along(numbers, x, y, z, a, i)) > reach:
+            return False
+        if abs(_along(numbers, x, y, z, b, i)) > other:
+            return False
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        along_j, along_k = _along(numbers, x, y, z, a, j), _along(numbers, x, y, z, a, k)
+        for m in range(3):
+            # The axis a_i x b_m.
+            n, o = (m + 1) % 3, (m + 2) % 3
+            turn_j, turn_k = _turn(numbers, a, j, b, m), _turn(numbers, a, k, b, m)
+            reach = numbers[p + j] * abs(turn_k) + numbers[p + k] * abs(turn_j)
+            reach += numbers[q + n] * abs(_turn(numbers, a, i, b, o))
+            reach += numbers[q + o] * abs(_turn(numbers, a, i, b, n))
+            if abs(along_k * turn_j - along_j * turn_k) > reach + _PARALLEL:
+                return False
+    return True

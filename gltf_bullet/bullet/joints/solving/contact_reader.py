@@ -31,7 +31,7 @@ from gltf_bullet.bullet.state import link_state
 from gltf_bullet.solver import contact_following as following
 from gltf_bullet.solver.contact_following import ENDS, PASSES_ON, ROW_SIZE, SORT, SPREAD, WRITE
 from gltf_bullet.solver.entries import follow_contacts
-from gltf_bullet.solver.island_layout import CONTACT, FREE, HELD
+from gltf_bullet.solver.islands import CONTACT, FREE, HELD
 from gltf_bullet.transforms import FloatArray, IntArray, Pose, cross, matrices_from_quats
 
 __all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "owners"]
@@ -72,7 +72,7 @@ class RobotLoads:
             dt: Length of the step [s].
             body: Body id of the robot.
             link: Index of the link.
-            values: Values of the link, as ``island_layout`` has them.
+            values: Values of the link, as ``islands`` has them.
         """
         velocity = np.array(values[FREE.velocity : FREE.velocity + 6])
         before = self.memory.get((body, link))

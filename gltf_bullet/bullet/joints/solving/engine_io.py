@@ -25,8 +25,7 @@ from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
 from gltf_bullet.bullet.joints.solving.scene_islands import SceneIslands
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
-from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver import outcomes
+from gltf_bullet.solver import outcomes, scene_table
 from gltf_bullet.solver.engine import stepping
 from gltf_bullet.solver.engine.calls import START_COUNT
 from gltf_bullet.solver.engine.stepping import advance, ownership_at
@@ -91,7 +90,7 @@ class EngineIo:
         Returns:
             0, or ``LOST`` if some are not finite; the arena keeps the last ones then.
         """
-        return 0 if self._states.read(is_next=is_next) else outcomes.LOST
+        return 0 if self._states.read(is_next=is_next) else outcomes.STATE_LOST
 
     def apply(self) -> None:
         """Apply the forces that the solve has found."""
@@ -104,7 +103,7 @@ class EngineIo:
             The outcome, or ``LOST``: see :mod:`gltf_bullet.solver.outcomes`.
         """
         lost = self.read()
-        return lost or int(prepare(self._islands.row, layout.CLOSE, 0, 0, dt, 0.0, 0.0, 0.0))
+        return lost or int(prepare(self._islands.row, scene_table.CLOSE, 0, 0, dt, 0.0, 0.0, 0.0))
 
     def learn(self) -> None:
         """Accept the present settings, bodies and constraints of the world as the known ones."""
@@ -147,7 +146,7 @@ class NativeIo(EngineIo):
 
     def apply(self) -> None:
         """See :meth:`EngineIo.apply`."""
-        if advance(self._islands.row, stepping.TELL, 0.0, 0.0, 0.0, 0.0) & outcomes.REFUSED:
+        if advance(self._islands.row, stepping.APPLY, 0.0, 0.0, 0.0, 0.0) & outcomes.REFUSED:
             self._python.apply()
 
     def close_loops(self, dt: float) -> int:
@@ -159,9 +158,9 @@ class NativeIo(EngineIo):
     def learn(self) -> None:
         """See :meth:`EngineIo.learn`."""
         row = self._islands.row
-        if not advance(row, stepping.ASK, 0.0, 0.0, 0.0, 0.0):
+        if not advance(row, stepping.CHECK_WORLD, 0.0, 0.0, 0.0, 0.0):
             return
-        advance(row, stepping.LEARN, 0.0, 0.0, 0.0, 0.0)
+        advance(row, stepping.REMEMBER_WORLD, 0.0, 0.0, 0.0, 0.0)
         self._islands.forget()
         # Impossible contacts are not read: a sixth of a cart-pole's step (measured).
         _, plan, tags = self._islands.native

@@ -23,12 +23,11 @@ from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.errors import EngineError
 from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.planning.plan_memo import PlanMemo
-from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver import outcomes
+from gltf_bullet.solver import outcomes, scene_table
 from gltf_bullet.solver.engine import stepping
 from gltf_bullet.solver.engine.stepping import advance
 from gltf_bullet.solver.entries import prepare
-from gltf_bullet.solver.island_layout import SCENE
+from gltf_bullet.solver.scene_table import SCENE
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["JointSolver"]
@@ -109,8 +108,11 @@ class JointWriter:
 Acceleration = Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]
 """Returns accelerations [m/s^2] of centres of mass in the world [k, 3] on motion nodes [k]."""
 
-_EVENTFUL = ~(outcomes.STEPPED | outcomes.CLOSED | outcomes.SENSED)
+_EVENTFUL = ~(outcomes.STEPPED | outcomes.LOOPS_CHECKED | outcomes.SENSED)
 """Outcomes of kernels after which Python has something to do."""
+
+_ANEW = stepping.FIND_CONTACTS | stepping.SOLVE | stepping.APPLY
+"""Stages that are gone through again where the islands had too little room."""
 
 
 class JointSolver:
@@ -203,11 +205,11 @@ class JointSolver:
     def read_motor_forces(self, dt: float) -> None:
         """Read motor forces into the memory, for a snapshot; ``dt`` [s] of the next step."""
         self.read()
-        prepare(self.row, layout.HEAR, 0, 0, dt, 0.0, 0.0, 0.0)
+        prepare(self.row, scene_table.READ_MOTORS, 0, 0, dt, 0.0, 0.0, 0.0)
 
     def require_found(self, found: int) -> None:
-        """Raise ``EngineError`` if an outcome says ``LOST``; joints get their last states."""
-        if found & outcomes.LOST:
+        """Raise ``EngineError`` if an outcome says ``STATE_LOST``; joints get their last states."""
+        if found & outcomes.STATE_LOST:
             self.io.commands.has_motors = True
             raise EngineError(self.warnings.name_lost(are_back=self._restore_joints()))
 
@@ -275,7 +277,7 @@ class JointSolver:
         ``has_room``: nothing is in the way of the links.
         """
         self.read()
-        return int(prepare(self.row, layout.DIVIDE, int(has_room), 0, dt, 0.0, 0.0, 0.0))
+        return int(prepare(self.row, scene_table.DIVIDE, int(has_room), 0, dt, 0.0, 0.0, 0.0))
 
     def recall_contacts(self, rows: FloatArray) -> bool:
         """Look up contacts of links that have touched before; return True if kernels may try again.
@@ -306,10 +308,12 @@ class JointSolver:
         while found & outcomes.NEEDS_ROOM:
             self.islands.make_room()
             found = int(
-                advance(self.row, stepping.LOOK | stepping.SOLVE | stepping.TELL, dt, *gravity)
+                advance(
+                    self.row, stepping.FIND_CONTACTS | stepping.SOLVE | stepping.APPLY, dt, *gravity
+                )
             )
-        is_applied = not found & outcomes.UNTOLD
-        status = found & ~(outcomes.UNTOLD | outcomes.STEPPED)
+        is_applied = not found & outcomes.NOT_APPLIED
+        status = found & ~(outcomes.NOT_APPLIED | outcomes.STEPPED)
         self.require_finite(status)
         self.finish(status, dt, gravity, is_applied=is_applied)
 
@@ -317,7 +321,7 @@ class JointSolver:
         self, status: int, dt: float, gravity: Sequence[float], *, is_applied: bool = False
     ) -> None:
         """Apply the forces that the solve has found, unless kernels have (``is_applied``)."""
-        if status & outcomes.STRANDED:
+        if status & outcomes.OUTSIDE_LIMIT:
             for articulation in self.articulations:
                 articulation.refresh_native_limits()
         self.warnings.take(status, self.islands.index)
@@ -336,10 +340,10 @@ class JointSolver:
 
     def take_closed(self, status: int) -> None:
         """Write the coordinates of closed loops into the engine; report loops that stay open."""
-        if status & outcomes.WAS_MOVED:
+        if status & outcomes.LOOPS_MOVED:
             for places in self._looped:
                 places.write()
-        if status & outcomes.WAS_TORN:
+        if status & outcomes.LOOP_OPEN:
             self.warnings.name_open_loops()
 
     @cached_property

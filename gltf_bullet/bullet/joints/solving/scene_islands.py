@@ -18,27 +18,26 @@ from gltf_bullet.bullet.exchange.native_calls import NO_NATIVE
 from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
 from gltf_bullet.bullet.joints.solving.contact_reader import Touching
 from gltf_bullet.numba_aot import IntTable
-from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.articulation_arrays import PARTICIPATION
 from gltf_bullet.solver.contact_following import ROW_SIZE, places
 from gltf_bullet.solver.entries import prepare, solve
-from gltf_bullet.solver.island_layout import (
+from gltf_bullet.solver.islands import FREE, allocate, islands_at
+from gltf_bullet.solver.scene_table import (
     FINISH,
-    FREE,
     GATHER,
     OPEN,
     PREPARE,
-    RELIEVE,
+    REDUCE_TARGETS,
     SCENE,
     SOLVE,
-    islands_at,
+    row_of,
 )
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["ALL_STAGES", "SceneIslands", "cells_of"]
 
-ALL_STAGES = OPEN | GATHER | SOLVE | RELIEVE | FINISH
+ALL_STAGES = OPEN | GATHER | SOLVE | REDUCE_TARGETS | FINISH
 _MOST_PATTERNS = 64
 """Largest number of contact patterns in the memory."""
 _SPARE = 1.5
@@ -66,7 +65,7 @@ class SceneIslands:
         ) + 6 * int(arena.header.cut_count)
         self._dofs = sum(record.dof_count for record in arena.records)
         self._room = (len(arena.records), self._rows, 0, 0, self._dofs)
-        self.index, self._values = layout.allocate(*self._room, 1024)
+        self.index, self._values = allocate(*self._room, 1024)
         self.row = self._row_of(arena)
         """The scene's row of the kernels' table."""
         self.cells = cells_of(self.row)
@@ -75,11 +74,11 @@ class SceneIslands:
     def _row_of(self, arena: SceneArrays) -> IntTable:
         """Return the row of a scene's arrays with these islands."""
         if arena is self.arena:
-            return layout.row_of(
+            return row_of(
                 *arena.arrays, self.index, self._values, self.native, self._touch, self._watcher
             )
         if arena not in self._guests:
-            self._guests[arena] = layout.row_of(*arena.arrays, self.index, self._values)
+            self._guests[arena] = row_of(*arena.arrays, self.index, self._values)
         return self._guests[arena]
 
     def connect(
@@ -159,7 +158,7 @@ class SceneIslands:
             self.make_room()
             contacts = self.fill(touching, others)
         # All impulses are limited before forces are taken, or sides of a contact would differ.
-        solve(np.concatenate([self.row, *rows]), RELIEVE, 0, contacts, free, dt)
+        solve(np.concatenate([self.row, *rows]), REDUCE_TARGETS, 0, contacts, free, dt)
         status = int(solve(self.row, FINISH, 0, contacts, free, dt))
         self._remember(touching)
         found = {k: int(solve(rows[k - 1], FINISH, k, contacts, free, dt)) for k in joined}
@@ -237,7 +236,7 @@ class SceneIslands:
         )
         blocks, rows, contacts, free, dofs = room or self._room
         self._room = (blocks, rows, contacts, free, dofs)
-        self.index, self._values = layout.allocate(*self._room, floats)
+        self.index, self._values = allocate(*self._room, floats)
         self._guests.clear()
         self._renew_row()
 

@@ -11,7 +11,7 @@ from gltf_bullet.bullet.joints.articulation_builder import is_engine_constraint
 from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, Severity
 from gltf_bullet.planning.joints.rows import RowMetric
 from gltf_bullet.solver import outcomes
-from gltf_bullet.solver.island_layout import islands_at
+from gltf_bullet.solver.islands import islands_at
 from gltf_bullet.solver.step_division import MOST_STEPS
 from gltf_bullet.transforms import IntArray
 
@@ -76,11 +76,11 @@ class StepWarnings:
 
     def take(self, status: int, index: IntArray) -> None:
         """Report the outcome of a solve; ``index``: integers of its islands."""
-        if status & outcomes.TAKEN_OVER:
+        if status & outcomes.EXTERNAL_DRIVE:
             self._name_taken_over()
         if status & outcomes.NOT_CONVERGED:
             self._name_unconverged(index)
-        if status & outcomes.OVERSHOT:
+        if status & outcomes.LIMIT_EXCEEDED:
             self._name_left()
 
     def _name_taken_over(self) -> None:

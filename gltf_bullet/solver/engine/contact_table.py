@@ -1,4 +1,4 @@
-"""Kernels that know contacts again: who touches whom is mostly what it was in the last step.
+"""Kernels that reuse the contact table: the links that touch are mostly those of the last step.
 
 Python finds out what a link belongs to, and how far forces go. As long as the same links touch each
 other that stays true, and only places, velocities, forces, masses and frictions are read anew.
@@ -27,23 +27,23 @@ from gltf_bullet.solver.engine.calls import (
     read_dynamics,
     read_pose,
 )
-from gltf_bullet.solver.island_layout import FREE, LEAST_MOMENT, islands_at
+from gltf_bullet.solver.islands import FREE, LEAST_MOMENT, islands_at
 from gltf_bullet.solver.tables import FLOATS, INTS, Column, count, pack, table
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["contact_table_at", "memory", "recognise", "touches"]
+__all__ = ["contact_table_at", "has_contacts", "make_contact_table", "reuse_contacts"]
 
 
 @record
 class ContactTable:
-    """The contacts of the last step by who touches whom; of several of these all is known."""
+    """The links that touched in the last step, with what Python found out about them."""
 
     link_count: int = count("l")
     """Count of the links that take part; 0 if nothing is remembered."""
     links: int = table(INTS, "l", 2)
     """Body and link of each."""
     states: int = table(INTS, "l")
-    """Whether they pass forces on: see ``contact_following``."""
+    """0, PASSES_ON or ENDS of ``contact_following``."""
     numbers: int = table(INTS, "l", 3)
     """First numbers of a side of the islands."""
     pair_count: int = count("p")
@@ -59,7 +59,7 @@ class ContactTable:
     room: int
     """Count of the contacts that there is room for, here and in the islands."""
     marks: int = table(INTS, "marks")
-    """What ``contact_following.places`` makes."""
+    """The marks that ``contact_following.places`` makes."""
     free_values: int = table(FLOATS, "f", FREE.size)
     """Free bodies as the islands have them, but the share of gravity in place of the gain's first
     number."""
@@ -70,7 +70,7 @@ class ContactTable:
 contact_table_at = record_reader(ContactTable)
 
 
-def memory(
+def make_contact_table(
     links: IntArray,
     states: IntArray,
     numbers: IntArray,
@@ -115,7 +115,7 @@ def _pick(engine: Engine, ints: IntArray, rows: FloatArray) -> int:
 
 @kernel
 def _is_same(ints: IntArray, marks: IntArray, count: int) -> bool:
-    """Whether the same links touch each other as before."""
+    """Tell whether the same links touch each other as before."""
     known, marked = contact_table_at(ints, 0), marks_at(marks, 0)
     for k in range(2 * known.link_count):
         if marks[marked.links + k] != ints[known.links + k]:
@@ -167,7 +167,7 @@ def _read_free(
 
 
 @kernel
-def recognise(
+def reuse_contacts(
     engine: Engine,
     client: int,
     ints: IntArray,
@@ -220,8 +220,8 @@ def recognise(
 
 
 @kernel
-def touches(engine: Engine, plan: IntArray) -> bool:
-    """Whether some contact is the scene's business."""
+def has_contacts(engine: Engine, plan: IntArray) -> bool:
+    """Tell whether any contact belongs to the scene's solve."""
     header, count = plan_at(plan, 0), engine.contact_total
     starts, known = header.starts, header.start_count
     points = words_at(engine.contact_points, POINT_WORDS * count)

@@ -1,4 +1,4 @@
-"""What a solve has found, given to the engine by its own functions."""
+"""Forces of a solve, applied by the engine's own functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gltf_bullet.solver.engine.calls import (
 )
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["CLOSED", "LARGEST_GAP", "tell"]
+__all__ = ["CLOSED", "LARGEST_GAP", "apply_commands"]
 
 LARGEST_GAP = 0.01
 """[m] No larger gap is shown to the engine than the solve reckons with."""
@@ -29,8 +29,10 @@ _WORLD_FRAME = 2
 
 
 @kernel
-def tell(engine: Engine, client: int, plan: IntArray, floats: FloatArray, work: FloatArray) -> int:
-    """Push joints and bases of a scene with the forces that the solve has found; 0."""
+def apply_commands(
+    engine: Engine, client: int, plan: IntArray, floats: FloatArray, work: FloatArray
+) -> int:
+    """Apply the forces of the solve to the joints and bases of a scene; return 0."""
     header = plan_at(plan, 0)
     at = header.commands
     for k in range(header.body_count):

@@ -1,8 +1,8 @@
-"""Loads that others apply, found by the balance of momentum.
+"""External forces, estimated by the balance of momentum.
 
 With an implicit law a force that the solve does not know of moves the rest pose of a drive
 (measured: 0.265 rad instead of 0.100 at 60 Hz for 50 N on a lever). What changed the momentum in
-the last step and is not accounted for was applied by somebody else, and is taken to act in the
+the last step and is not accounted for is an external force, and is assumed to act in the
 coming step too, as far as it lasts: an impact is over by then.
 """
 
@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver.articulation_arrays import POSE, Articulation, articulation_at, scene_at
-from gltf_bullet.solver.island_layout import CONTACT, HELD, SIDE, islands_at
+from gltf_bullet.solver.islands import CONTACT, HELD, SIDE, islands_at
 from gltf_bullet.solver.row_metrics import add_path
 from gltf_bullet.solver.step_division import last_engine_step
 from gltf_bullet.transforms import FloatArray, IntArray
 
 PUSH = 3.0
-"""Times what contacts did otherwise than foreseen, from which on the rest is somebody's push."""
+"""Least external force, in multiples of the contacts' deviation from their prediction."""
 
 NOTICED = 1e-3
 """[m/s, rad/s] That a push must have given to be one."""
 
-LASTS = 0.3
+PERSISTENCE = 0.3
 """Share of a push by which the next part may differ, where it goes on by itself."""
 
 AGREEMENT = 0.1
@@ -40,7 +40,7 @@ def add_contact_forces(
     contacts: int,
     dt: float,
 ) -> None:
-    """What the engine's contacts exerted in the last step, on the articulations of one arena."""
+    """Generalized forces of the engine's contacts in the last step on a scene's articulations."""
     scene = scene_at(ints, 0)
     islands = islands_at(index, 0)
     for k in range(scene.articulation_count):
@@ -57,10 +57,8 @@ def add_contact_forces(
             side = islands.contact_sides + SIDE.size * (2 * c + which)
             if index[side + SIDE.scene] != number:
                 continue
-            articulation, sign = (
-                articulation_at(ints, index[side + SIDE.record]),
-                1.0 if which == 0 else -1.0,
-            )
+            articulation = articulation_at(ints, index[side + SIDE.record])
+            sign = 1.0 if which == 0 else -1.0
             wrench, reference = articulation.scratch, articulation.reference_point
             for k in range(3):
                 work[wrench + 3 + k] = 0.0
@@ -94,10 +92,10 @@ def add_contact_forces(
 
 
 @kernel
-def find_unknown_load(
+def estimate_external_force(
     ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
 ) -> None:
-    """The generalized force of others, from what the last step did to the velocities.
+    """Estimate the external generalized force from the velocities after the last step.
 
     With the masses that the step began with, as the engine reckons: those of now make loads out of
     its turn, and each load a larger one (measured: a ball of 1 cm and 1 kg on a soft joint 1 m away
@@ -105,9 +103,9 @@ def find_unknown_load(
     """
     scene = scene_at(ints, 0)
     n, last_dt = articulation.dof_count, floats[articulation.last_dt]
-    unknown, lately = articulation.external_force, articulation.momentum_residual
-    found, touched = articulation.measured_contact_force, articulation.predicted_contact_force
-    # Constraints of the engine that close loops exert forces that nobody reports.
+    estimated, residuals = articulation.external_force, articulation.momentum_residual
+    found, predicted = articulation.measured_contact_force, articulation.predicted_contact_force
+    # Constraints of the engine that close loops exert forces that are not reported.
     if last_dt <= 0.0 or articulation.closure_count or scene.cut_count:
         return
     # Contacts are read of who has limits or drives: those of others would pass for pushes, which
@@ -118,30 +116,30 @@ def find_unknown_load(
     unsteady = False
     if articulation.mispredicted:
         for i in range(n):
-            if work[found + i] != 0.0 or floats[touched + i] != 0.0:
+            if work[found + i] != 0.0 or floats[predicted + i] != 0.0:
                 unsteady = True
     for i in range(n):
-        raw = _raw_load(floats, work, articulation, i, last_dt)
-        before = floats[lately + i]
-        floats[lately + i] = raw
+        raw = _momentum_residual(floats, work, articulation, i, last_dt)
+        before = floats[residuals + i]
+        floats[residuals + i] = raw
         believed = 0.0
         if raw * before > 0.0:
             believed = raw if abs(raw) < abs(before) else before
         if unsteady and abs(raw - before) > AGREEMENT * abs(raw):
             # Contacts that come and go scatter by far more than any load.
             believed = 0.0
-        floats[unknown + i] = believed
+        floats[estimated + i] = believed
 
 
 @kernel
-def _raw_load(
+def _momentum_residual(
     floats: FloatArray,
     work: FloatArray,
     articulation: Articulation,
     i: int,
     last_dt: float,
 ) -> float:
-    """What the last engine step owes to others, of one degree of freedom."""
+    """Force that explains the velocity after the last engine step, of one degree of freedom."""
     n, mass = articulation.dof_count, articulation.last_mass
     velocity, expected = articulation.velocity, articulation.expected_velocity
     change = 0.0
@@ -159,7 +157,7 @@ def _raw_load(
 def _is_pulse(
     ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, last_dt: float
 ) -> bool:
-    """Whether others have pushed in the first part of a divided step, for all of that step.
+    """Tell whether an external force acts in a divided step, for all of that step.
 
     The engine forgets what it is given by ``applyExternalForce`` after each step of its own, so the
     push is given again in the parts that follow. One that goes on by itself is a load.
@@ -171,10 +169,8 @@ def _is_pulse(
         if articulation.base_dof_count and not ints[articulation.is_base_dof + i]:
             continue  # Of the whole, what limbs do to each other cancels.
         inertia = max(floats[articulation.last_mass + (n + 1) * i], 1e-30)
-        raw, known = (
-            _raw_load(floats, work, articulation, i, last_dt),
-            articulation.external_force + i,
-        )
+        raw = _momentum_residual(floats, work, articulation, i, last_dt)
+        known = articulation.external_force + i
         push = raw - floats[known]
         lasting += floats[known] ** 2 / inertia
         left += raw * raw / inertia
@@ -190,17 +186,17 @@ def _is_pulse(
         if not (fastest > NOTICED and pushed > PUSH * PUSH * other):
             return False
         for i in range(n):
-            push = _raw_load(floats, work, articulation, i, last_dt)
+            push = _momentum_residual(floats, work, articulation, i, last_dt)
             floats[pulse + i] = push - floats[articulation.external_force + i]
         return True
-    if scene.part == 2 and fastest > NOTICED and left < LASTS * LASTS * lasting:
+    if scene.part == 2 and fastest > NOTICED and left < PERSISTENCE * PERSISTENCE * lasting:
         # What has lasted from step to step was given anew in each: it acts in the rest of this one.
         for i in range(n):
             floats[pulse + i] += floats[articulation.external_force + i]
             floats[articulation.external_force + i] = 0.0
             floats[articulation.momentum_residual + i] = 0.0
         return True
-    if fastest > NOTICED and told < LASTS * LASTS * pushed:
+    if fastest > NOTICED and told < PERSISTENCE * PERSISTENCE * pushed:
         for i in range(n):
             floats[articulation.external_force + i] += floats[pulse + i]
             floats[articulation.momentum_residual + i] = floats[articulation.external_force + i]

@@ -1,11 +1,11 @@
-"""What a limit's metric does in a step beyond its rate: the way of a body on a rope is a curve.
+"""Curvature of limits: the change of a metric in a step beyond its rate, as on a circular path.
 
 A row asks for a rate, along the direction in which its metric grows now. A body that goes round at
 ``v`` on a rope ``r`` leaves the circle by ``v^2 dt^2 / 2 r`` in a step all the same, and what pulls
-it back later is energy from nowhere. So the row is told how far its metric *bends*: what it will be
-at the end of the step, less what its rate makes of it. With that it holds the end of the step along
-the direction of its beginning, which is the SHAKE of molecular dynamics (Ryckaert, Ciccotti and
-Berendsen 1977): it keeps lengths, and energy as the leapfrog without limits does.
+it back later is energy from nowhere. So the row is given the *curvature* of its metric: its value
+at the end of the step, less the value and what its rate adds. With that it holds the end of the
+step along the direction of its beginning, which is the SHAKE of molecular dynamics (Ryckaert,
+Ciccotti and Berendsen 1977): it keeps lengths, and energy as the leapfrog without limits does.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from gltf_bullet.solver.tree_dynamics import accelerate_frames
 from gltf_bullet.solver.tree_kinematics import move_frames, multiply, rotation_from_quat
 from gltf_bullet.transforms import FloatArray, IntArray
 
-BEYOND = 5e-3
+OVERSHOOT = 5e-3
 """[m] that a length across several axes is beyond its limit, and it is said: a body of 0.5 kg that
 went 0.17 m round a radius of 0.28 m in a step left it by a third of a metre (measured). Without
 contacts, slower ones stay within 1 mm."""
 
-BEYOND_ANGLE = 0.02
+OVERSHOOT_ANGLE = 0.02
 """[rad] The same of an angle about several axes: of four links that reach theirs together at 240 Hz
 one goes on by 0.033 rad (measured)."""
 
-BENT = 1e-6
-"""[rad, m] Smaller bends are left to what pulls a row back."""
+LEAST_CURVATURE = 1e-6
+"""[rad, m] Smaller curvatures are neglected."""
 
-PAID = 0.02
-"""Share of the energy of motion that rows may pay in a step for bends. What comes to a circle along
-its tangent is paid half the square of the angle that it goes round per step, which it gives back
-where it leaves (0.011 at 10 m/s, 0.28 m and 240 Hz)."""
+ENERGY_SHARE = 0.02
+"""Share of the kinetic energy that rows may add in a step because of curvature. A body that comes
+to a circle along its tangent is given half the square of the angle that it goes round per step,
+which it gives back where it leaves (0.011 at 10 m/s, 0.28 m and 240 Hz)."""
 
 
 @kernel
-def may_bend(ints: IntArray, floats: FloatArray, articulation: Articulation, r: int) -> bool:
-    """Whether a row is a hard limit of a measured metric, and looking ahead is of any use."""
+def has_curvature(ints: IntArray, floats: FloatArray, articulation: Articulation, r: int) -> bool:
+    """Tell whether a row accounts for curvature: hard limits of measured metrics do."""
     return (
         articulation.uses_curvature != 0
         and r < articulation.row_count
@@ -52,10 +52,10 @@ def may_bend(ints: IntArray, floats: FloatArray, articulation: Articulation, r: 
 
 
 @kernel
-def _may_look_ahead(floats: FloatArray, work: FloatArray, articulation: Articulation) -> bool:
-    """Whether nothing touches, or did lately, as far as anybody knows.
+def _is_without_contacts(floats: FloatArray, work: FloatArray, articulation: Articulation) -> bool:
+    """Tell whether there are no contacts, now or in the last step.
 
-    What contacts will do a row does not know: of 60 pairs of ragdolls dropped at 60 Hz one gained
+    A row does not know the contacts to come: of 60 pairs of ragdolls dropped at 60 Hz one gained
     34 times its energy, and of 12 heaps of five one half of it, which do not without (measured).
     """
     for i in range(articulation.dof_count):
@@ -66,41 +66,41 @@ def _may_look_ahead(floats: FloatArray, work: FloatArray, articulation: Articula
 
 
 @kernel
-def bend_freely(
+def predict_curvature(
     ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
 ) -> None:
-    """How far all metrics bend in a step in which no row does anything."""
-    articulation.uses_curvature = 1 if _may_look_ahead(floats, work, articulation) else 0
-    bends, free = articulation.row_curvature, articulation.free_velocity
+    """Compute the curvatures of all rows in a step in which no row acts."""
+    articulation.uses_curvature = 1 if _is_without_contacts(floats, work, articulation) else 0
+    curvatures, free = articulation.row_curvature, articulation.free_velocity
     for r in range(articulation.total_rows):
-        work[bends + r] = 0.0
-    fastest, any_bends = 0.0, False
+        work[curvatures + r] = 0.0
+    fastest, any_curved = 0.0, False
     for k in range(articulation.dof_count):
         fastest = max(fastest, abs(work[free + k]))
     for r in range(articulation.row_count):
-        if may_bend(ints, floats, articulation, r):
-            any_bends = True
+        if has_curvature(ints, floats, articulation, r):
+            any_curved = True
             _notice_overshoot(ints, floats, work, articulation, r)
-    if not any_bends or fastest * dt < CALM:
+    if not any_curved or fastest * dt < CALM:
         return
     moving = 0.5 * motion_about_anchors(ints, floats, work, articulation)
-    work[articulation.energy_budget] = PAID * moving
-    _go(ints, floats, work, articulation, free)
+    work[articulation.energy_budget] = ENERGY_SHARE * moving
+    _move_with(ints, floats, work, articulation, free)
     for r in range(articulation.row_count):
-        if may_bend(ints, floats, articulation, r):
-            bend = _bend(ints, floats, work, articulation, r, free, dt)
-            work[bends + r] = bend if abs(bend) > BENT else 0.0
+        if has_curvature(ints, floats, articulation, r):
+            curvature = _curvature(ints, floats, work, articulation, r, free, dt)
+            work[curvatures + r] = curvature if abs(curvature) > LEAST_CURVATURE else 0.0
 
 
 @kernel
 def _notice_overshoot(
     ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, r: int
 ) -> None:
-    """Notice a length or an angle that no row has kept, and nobody else has changed."""
+    """Note a length or an angle beyond its limit that was not set there."""
     metric, value = ints[articulation.row_metric + r], work[articulation.row_value + r]
-    most = BEYOND
+    most = OVERSHOOT
     if metric == CONE or metric == ANGLE:
-        most = BEYOND_ANGLE
+        most = OVERSHOOT_ANGLE
     elif metric != LINE and metric != POINT:
         return
     beyond = max(
@@ -113,7 +113,7 @@ def _notice_overshoot(
 
 
 @kernel
-def bend_held(
+def curvature_under_impulse(
     ints: IntArray,
     floats: FloatArray,
     work: FloatArray,
@@ -122,7 +122,7 @@ def bend_held(
     impulse: float,
     dt: float,
 ) -> float:
-    """How far the metric of a row bends in a step in which the row alone gives an impulse."""
+    """Curvature of a row in a step in which only the row itself acts, with an impulse."""
     n, ahead = articulation.dof_count, articulation.trial_velocity
     row, free = articulation.row_jacobian + n * r, articulation.free_velocity
     for k in range(n):
@@ -130,44 +130,44 @@ def bend_held(
     solve_dense(work, articulation.factor, n, ahead)
     for k in range(n):
         work[ahead + k] = work[free + k] + impulse * work[ahead + k]
-    _go(ints, floats, work, articulation, ahead)
-    return _bend(ints, floats, work, articulation, r, ahead, dt)
+    _move_with(ints, floats, work, articulation, ahead)
+    return _curvature(ints, floats, work, articulation, r, ahead, dt)
 
 
 @kernel
-def relief(aim: float, bend: float, came: float, pulls: bool, pushes: bool) -> float:
-    """What a row must ask less, as a rate, for its bend to make it pay no energy.
+def target_reduction(aim: float, curvature: float, came: float, pulls: bool, pushes: bool) -> float:
+    """Reduction of a row's target with which its curvature adds no energy.
 
-    What it does in a step is its impulse times the mean of the rates before and after it. So one
-    that asks for no more than the rate with which its metric came, turned round, takes energy or
-    none, whatever other rows do.
+    Its work in a step is its impulse times the mean of the rates before and after it. So a row
+    whose target is no more than the incoming rate, reversed, removes energy or none, whatever other
+    rows do.
 
     Args:
         aim: Rate that takes it to its limit.
-        bend: What it bends, as a rate.
+        curvature: Of the row, as a rate.
         came: Rate at the beginning of the step.
         pulls: Whether it may keep its metric from growing.
         pushes: Whether it may keep it from shrinking.
     """
-    if bend > 0.0 and pulls:
-        return max(min(aim, -max(came, 0.0)) - (aim - bend), 0.0)
-    if bend < 0.0 and pushes:
-        return min(max(aim, -min(came, 0.0)) - (aim - bend), 0.0)
+    if curvature > 0.0 and pulls:
+        return max(min(aim, -max(came, 0.0)) - (aim - curvature), 0.0)
+    if curvature < 0.0 and pushes:
+        return min(max(aim, -min(came, 0.0)) - (aim - curvature), 0.0)
     return 0.0
 
 
 @kernel
-def _go(
+def _move_with(
     ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, velocity: int
 ) -> None:
-    """Velocities and accelerations of all frames that keep these joint velocities."""
+    """Compute velocities and accelerations of all frames at constant joint velocities."""
     twist = articulation.mean_twist
     move_frames(ints, floats, work, articulation, velocity, twist)
     accelerate_frames(ints, floats, work, articulation, velocity, twist)
 
 
 @kernel
-def _bend(
+def _curvature(
     ints: IntArray,
     floats: FloatArray,
     work: FloatArray,
@@ -176,14 +176,14 @@ def _bend(
     velocity: int,
     dt: float,
 ) -> float:
-    """Of one row, after :func:`_go` at these velocities."""
+    """Curvature of one row, after :func:`_move_with` at these velocities."""
     n, scratch = articulation.dof_count, articulation.scratch
     frame_a, frame_b, relative = scratch, scratch + 24, scratch + 48
     first, second = ints[articulation.row_frame_a + r], ints[articulation.row_frame_b + r]
     attach(floats, work, articulation, first, articulation.row_local_a + 7 * r, frame_a)
     attach(floats, work, articulation, second, articulation.row_local_b + 7 * r, frame_b)
-    _take_ahead(work, articulation, first, frame_a, dt)
-    _take_ahead(work, articulation, second, frame_b, dt)
+    _advance_frame(work, articulation, first, frame_a, dt)
+    _advance_frame(work, articulation, second, frame_b, dt)
     relate_frames(work, frame_a, frame_b, relative)
     metric = ints[articulation.row_metric + r]
     end = measure(
@@ -205,10 +205,10 @@ def _bend(
 
 
 @kernel
-def _take_ahead(
+def _advance_frame(
     work: FloatArray, articulation: Articulation, frame: int, at: int, dt: float
 ) -> None:
-    """An attachment frame at ``work[at]``, to where it is after a step."""
+    """Move an attachment frame at ``work[at]`` to where it is after a step."""
     t, b = articulation.mean_twist + 6 * frame, articulation.acceleration + 6 * frame
     com = articulation.pose + POSE.size * frame + POSE.com
     turn = articulation.scratch + 72

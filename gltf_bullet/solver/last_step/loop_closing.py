@@ -1,4 +1,4 @@
-"""Loops that the engine has let open are closed after its step: places, and velocities as well.
+"""Loops that the engine's step has left open are closed: coordinates, and velocities as well.
 
 The engine's constraints hold velocities together, along straight lines: an impact that turns the
 links of a ring by 0.3 rad in a step leaves a gap of 50 mm (measured, 60 Hz). And they do not always
@@ -22,27 +22,27 @@ from gltf_bullet.solver.articulation_arrays import (
     Articulation,
 )
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
-from gltf_bullet.solver.last_step.foreign_hands import note_places
-from gltf_bullet.solver.outcomes import WAS_MOVED, WAS_TORN
+from gltf_bullet.solver.last_step.external_changes import remember_state
+from gltf_bullet.solver.outcomes import LOOP_OPEN, LOOPS_MOVED
 from gltf_bullet.solver.row_metrics import measure_closures
 from gltf_bullet.solver.tree_dynamics import compose_inertias, evaluate_tree, fill_mass_matrix
 from gltf_bullet.solver.tree_kinematics import follow_state, move_frames
 from gltf_bullet.transforms import FloatArray, IntArray
 
 WORTH_CLOSING = 2e-4
-"""[m, rad] A gap from which on joints are moved; and one that a step would make."""
+"""[m, rad] Least gap, present or within a step, that is closed."""
 
 LARGEST_MOVE = 0.2
-"""[m] of a gap that is closed at once: larger ones, which somebody else has made, take steps."""
+"""[m] Largest part of a gap that is closed at once: gaps that others have made may be larger."""
 
 CLOSING_STEPS = 10
-"""Of Newton's method at most: a gap of 50 mm is one of 1 mm after the first, but that of a ring
-whose links turn by a radian, at 30 Hz, is still 0.2 m after three (measured)."""
+"""Largest number of Newton's steps: a gap of 50 mm is one of 1 mm after the first, but that of a
+ring whose links turn by a radian, at 30 Hz, is still 0.2 m after three (measured)."""
 
-TORN = 0.02
-"""[m] A gap that is named if closing leaves"""
-HELD = 0.9
-"""of it, or more: what holds the loop on both sides is prescribed."""
+OPEN_GAP = 0.02
+"""[m] Largest gap that may stay open without a warning."""
+REMAINING = 0.9
+"""Share of a gap that may stay open without a warning: both ends may be prescribed."""
 
 NEVER_SINGULAR = 1e-10
 """Share of their sum on the diagonal: loops may say the same thing twice."""
@@ -52,18 +52,18 @@ NEVER_SINGULAR = 1e-10
 def close_loops(
     ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
 ) -> int:
-    """Move the joints of an articulation to where its loops are closed, the least way by energy.
+    """Move the joints of an articulation to where its loops are closed, with the least energy.
 
     Args:
-        ints: Of the arena.
+        ints: Of the scene.
         floats: The state that was read; receives what it should be.
-        work: Of the arena.
+        work: Of the scene.
         articulation: The articulation.
         dt: [s] of the step that was made.
 
     Returns:
-        WAS_MOVED where the engine must be given the state, WAS_TORN where a loop stays open; TORN
-        in the record tells which one.
+        LOOPS_MOVED if the engine must be given the state, LOOP_OPEN if a loop stays open, whose
+        number is in ``open_loop``.
     """
     n, rows = articulation.dof_count, articulation.row_count
     count = articulation.total_rows - rows
@@ -77,53 +77,53 @@ def close_loops(
     fill_mass_matrix(ints, work, articulation)
     energy = _kinetic_energy(work, articulation)
     widest, found, is_led = first, 0, False
-    _remember(floats, work, articulation)
-    pull, way = articulation.closure_impulse, articulation.closure_motion
+    _save_state(floats, work, articulation)
+    wanted, motion = articulation.closure_impulse, articulation.closure_motion
     for _ in range(CLOSING_STEPS):
-        if widest <= WORTH_CLOSING or not _respond(work, articulation, count):
+        if widest <= WORTH_CLOSING or not _factor_response(work, articulation, count):
             break
-        _aim(ints, work, articulation, count)
-        _find_way(work, articulation, count, pull, way)
-        move_joints(ints, floats, work, articulation, way)
-        found = WAS_MOVED
+        _set_wanted_motion(ints, work, articulation, count)
+        _find_motion(work, articulation, count, wanted, motion)
+        move_joints(ints, floats, work, articulation, motion)
+        found = LOOPS_MOVED
         evaluate_tree(ints, floats, work, articulation)
         measure_closures(ints, floats, work, articulation)
         widest = _widest_gap(work, articulation)
     if not widest <= first:  # rows that contradict each other lead anywhere
-        _go_back(floats, work, articulation)
+        _restore_state(floats, work, articulation)
         evaluate_tree(ints, floats, work, articulation)
         measure_closures(ints, floats, work, articulation)
         widest = first
-    if widest > max(TORN, HELD * first):
-        found |= WAS_TORN
+    if widest > max(OPEN_GAP, REMAINING * first):
+        found |= LOOP_OPEN
         articulation.open_loop = 1 + _widest_loop(work, articulation)
-    if _respond(work, articulation, count):
-        found |= WAS_MOVED
+    if _factor_response(work, articulation, count):
+        found |= LOOPS_MOVED
         for r in range(count):
-            work[pull + r] = -work[articulation.row_rate + rows + r]
+            work[wanted + r] = -work[articulation.row_rate + rows + r]
             is_led |= work[articulation.row_drift + rows + r] != 0.0
-        _find_way(work, articulation, count, pull, way)
+        _find_motion(work, articulation, count, wanted, motion)
         for i in range(n):
-            work[articulation.velocity + i] += work[way + i]
-    if found & WAS_MOVED:
+            work[articulation.velocity + i] += work[motion + i]
+    if found & LOOPS_MOVED:
         left, factor = _kinetic_energy(work, articulation), 1.0
         if left > energy and not is_led:
             factor = math.sqrt(energy / left)  # turned links hold more at the same velocities
         _scale_velocities(ints, floats, work, articulation, factor)
-        note_places(floats, articulation, True)
+        remember_state(floats, articulation, True)
     return found
 
 
 @kernel
-def _remember(floats: FloatArray, work: FloatArray, articulation: Articulation) -> None:
-    """Note where joints and bases are."""
+def _save_state(floats: FloatArray, work: FloatArray, articulation: Articulation) -> None:
+    """Save the coordinates and velocities of joints and bases."""
     for k in range(articulation.state_size):
         work[articulation.saved_state + k] = floats[articulation.state + k]
 
 
 @kernel
-def _go_back(floats: FloatArray, work: FloatArray, articulation: Articulation) -> None:
-    """Put them where :func:`_remember` saw them."""
+def _restore_state(floats: FloatArray, work: FloatArray, articulation: Articulation) -> None:
+    """Restore what :func:`_save_state` saved."""
     for k in range(articulation.state_size):
         floats[articulation.state + k] = work[articulation.saved_state + k]
 
@@ -148,7 +148,7 @@ def _widest_loop(work: FloatArray, articulation: Articulation) -> int:
 
 @kernel
 def _fastest_opening(work: FloatArray, articulation: Articulation) -> float:
-    """At which the ends of loops part [m/s], or turn apart [rad/s]."""
+    """Largest speed at which ends of loops separate [m/s] or turn apart [rad/s]."""
     fastest: float = 0.0
     for r in range(articulation.row_count, articulation.total_rows):
         fastest = max(fastest, abs(float(work[articulation.row_rate + r])))
@@ -156,8 +156,8 @@ def _fastest_opening(work: FloatArray, articulation: Articulation) -> float:
 
 
 @kernel
-def _respond(work: FloatArray, articulation: Articulation, count: int) -> bool:
-    """Factor how the ends of loops give way to their own pull; whether any of them does."""
+def _factor_response(work: FloatArray, articulation: Articulation, count: int) -> bool:
+    """Factor J M^-1 J^T of the rows of loops; return whether any of them can move."""
     n, total = articulation.dof_count, 0.0
     half, response = articulation.closure_half, articulation.closure_compliance
     factor_dense(work, articulation.mass, n, articulation.factor)
@@ -179,23 +179,25 @@ def _respond(work: FloatArray, articulation: Articulation, count: int) -> bool:
 
 
 @kernel
-def _aim(ints: IntArray, work: FloatArray, articulation: Articulation, count: int) -> None:
-    """Want the gaps closed; turns of welds stay as they are."""
-    pull, r = articulation.closure_impulse, 0
+def _set_wanted_motion(
+    ints: IntArray, work: FloatArray, articulation: Articulation, count: int
+) -> None:
+    """Set the wanted change of the rows: gaps are closed, rotations of welds stay."""
+    wanted, r = articulation.closure_impulse, 0
     for k in range(count):
-        work[pull + k] = 0.0
+        work[wanted + k] = 0.0
     for c in range(articulation.closure_count):
         for k in range(3):
             gap = work[articulation.closure_gap + 3 * c + k]
-            work[pull + r + k] = -min(max(gap, -LARGEST_MOVE), LARGEST_MOVE)
+            work[wanted + r + k] = -min(max(gap, -LARGEST_MOVE), LARGEST_MOVE)
         r += ints[articulation.closure_size + c]
 
 
 @kernel
-def _find_way(
-    work: FloatArray, articulation: Articulation, count: int, wanted: int, way: int
+def _find_motion(
+    work: FloatArray, articulation: Articulation, count: int, wanted: int, motion: int
 ) -> None:
-    """What the coordinates have to do so that the rows do what is wanted, which is overwritten."""
+    """Find the change of coordinates that changes the rows as wanted, which is overwritten."""
     n = articulation.dof_count
     row = articulation.row_jacobian + n * articulation.row_count
     solve_dense(work, articulation.closure_factor, count, wanted)
@@ -203,18 +205,18 @@ def _find_way(
         total = 0.0
         for r in range(count):
             total += work[row + n * r + i] * work[wanted + r]
-        work[way + i] = total
-    solve_dense(work, articulation.factor, n, way)
+        work[motion + i] = total
+    solve_dense(work, articulation.factor, n, motion)
 
 
 @kernel
 def move_joints(
-    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, way: int
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, motion: int
 ) -> None:
-    """Put joints and floating bases elsewhere, ``way`` in m and rad."""
+    """Put joints and floating bases elsewhere, ``motion`` in m and rad."""
     for f in range(articulation.frame_count):
         joint = ints[articulation.frame_joint + f]
-        dof = way + ints[articulation.frame_first_dof + f]
+        dof = motion + ints[articulation.frame_first_dof + f]
         place = ints[articulation.frame_state + f]
         if joint == ANCHOR:
             continue
@@ -246,7 +248,7 @@ def _turn(floats: FloatArray, q: int, x: float, y: float, z: float, is_in_world:
 
 @kernel
 def _kinetic_energy(work: FloatArray, articulation: Articulation) -> float:
-    """Of an articulation as it moves now [J]."""
+    """Kinetic energy of an articulation [J]."""
     n, mass = articulation.dof_count, articulation.mass
     velocity, total = articulation.velocity, 0.0
     for i in range(n):
@@ -264,10 +266,8 @@ def _scale_velocities(
     """Scale all velocities."""
     velocity = articulation.velocity
     for f in range(articulation.frame_count):
-        dof, joint = (
-            ints[articulation.frame_first_dof + f],
-            ints[articulation.frame_joint + f],
-        )
+        dof = ints[articulation.frame_first_dof + f]
+        joint = ints[articulation.frame_joint + f]
         if dof < 0 or joint == ANCHOR:
             continue
         state = ints[articulation.frame_state + f]

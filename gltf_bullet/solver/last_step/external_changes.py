@@ -1,4 +1,4 @@
-"""Places and velocities that others have set between two steps, noticed from what the engine tells.
+"""Changes of coordinates and velocities between two steps, detected from what the engine reports.
 
 ``resetJointState``, ``resetBaseVelocity`` and the like leave no trace but this: a step ends where
 its new velocities have led, and where no step lies in between, nothing may differ.
@@ -30,8 +30,8 @@ LARGEST_TURN = 0.7
 
 
 @kernel
-def note_places(floats: FloatArray, articulation: Articulation, is_over: bool) -> None:
-    """Remember where the joints of an articulation are, and how they move.
+def remember_state(floats: FloatArray, articulation: Articulation, is_over: bool) -> None:
+    """Remember the coordinates and velocities of an articulation.
 
     ``is_over``: no step lies between this and the next reading.
     """
@@ -59,7 +59,7 @@ def _turn_between(floats: FloatArray, one: int, other: int) -> float:
 
 @kernel
 def _is_elsewhere(floats: FloatArray, place: int, before: int, size: int, way: float) -> bool:
-    """Whether coordinates are not where velocities, ``size`` numbers on, have led in a time."""
+    """Tell whether coordinates are not where velocities, ``size`` numbers on, have led."""
     for k in range(size):
         if _differ(floats[place + k], floats[before + k] + way * floats[place + size + k]):
             return True
@@ -68,7 +68,7 @@ def _is_elsewhere(floats: FloatArray, place: int, before: int, size: int, way: f
 
 @kernel
 def _is_turned(floats: FloatArray, place: int, before: int, spin: int, way: float) -> bool:
-    """The same of a rotation, whose spin stands elsewhere."""
+    """Tell whether a rotation deviates from where its spin leads in a time."""
     x, y, z = floats[spin], floats[spin + 1], floats[spin + 2]
     expected = way * math.sqrt(x * x + y * y + z * z)
     if expected > LARGEST_TURN:
@@ -78,7 +78,7 @@ def _is_turned(floats: FloatArray, place: int, before: int, spin: int, way: floa
 
 @kernel
 def _is_set(ints: IntArray, floats: FloatArray, articulation: Articulation) -> bool:
-    """Whether others have set places or velocities since :func:`note_places`."""
+    """Tell whether coordinates or velocities were set since :func:`remember_state`."""
     scene = scene_at(ints, 0)
     is_over = floats[articulation.is_at_last_state] != 0.0
     way = 0.0 if is_over else floats[articulation.last_dt]
@@ -112,10 +112,10 @@ def _is_set(ints: IntArray, floats: FloatArray, articulation: Articulation) -> b
 
 
 @kernel
-def notice_hands(ints: IntArray, floats: FloatArray, articulation: Articulation) -> bool:
-    """Take what others have set as it is; whether they have.
+def detect_external_change(ints: IntArray, floats: FloatArray, articulation: Articulation) -> bool:
+    """Detect a changed state, and forget what was predicted of it; return whether it was changed.
 
-    Its energy is nobody's mistake, and its change of momentum nobody's load.
+    Its change of momentum is no external force.
     """
     articulation.state_set_by_user = 0
     if not _is_set(ints, floats, articulation):

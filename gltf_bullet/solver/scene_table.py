@@ -1,0 +1,99 @@
+"""The table by which the kernels of a step find all arrays of a scene, and the stages of a step."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gltf_bullet.numba_aot import IntTable, addresses
+from gltf_bullet.solver.tables import offsets
+from gltf_bullet.transforms import FloatArray, IntArray
+
+__all__ = ["SCENE", "row_of"]
+
+# --- stages of ``prepare`` and of ``solve``; their results: ``outcomes`` --------------------------
+
+PREPARE = 1
+"""Set up the rows of all articulations of the scene that take part in the step."""
+EVALUATE = 3
+"""Compute poses, velocities, mass matrix and row values of the articulation ``number``."""
+READ_MOTORS = 5
+"""Read the motor forces into the memory, for a snapshot."""
+DIVIDE = 7
+"""Compute how many engine steps the coming step needs: see ``step_division``."""
+CLOSE = 4
+"""Close the loops that the last step has left open."""
+
+OPEN = 1
+"""Begin the islands of the step with the contacts and free bodies that were filled in."""
+GATHER = 2
+"""Add the articulations of the scene, with their rows and their sides of contacts."""
+SOLVE = 4
+"""Solve what was gathered."""
+REDUCE_TARGETS = 16
+"""After the solve, of every scene that takes part: reduce targets of limits that add energy."""
+FINISH = 8
+"""Bring the results back to the scene; if targets were reduced, solve anew before the first."""
+ALL_STAGES = OPEN | GATHER | SOLVE | REDUCE_TARGETS | FINISH
+
+
+# --- the table of scenes --------------------------------------------------------------------------
+
+
+class _SceneColumns(NamedTuple):
+    """Columns of the table of scenes; of each array the address, then the length."""
+
+    ints: int = 2
+    """Integers of the articulations."""
+    floats: int = 2
+    work: int = 2
+    island_ints: int = 2
+    island_floats: int = 2
+    engine: int = 2
+    """Integers by which the engine is called, empty where Python calls it."""
+    plan: int = 2
+    """Integers that say what is read of a scene and applied to it."""
+    ownership: int = 2
+    """Integers that tell a scene's bodies from others with the same ids."""
+    touch: int = 2
+    """Integers of the contact table of the last step."""
+    touch_values: int = 2
+    """Floats of that table."""
+    status: int = 1
+    """Outcome of the solve."""
+    touching: int = 1
+    """Count of the contacts that a kernel filled in, -1 if only Python can."""
+    sense: int = 2
+    """Integers of the triggers that watch the step: see ``engine.stepping``."""
+    pairs: int = 1
+    """Count of the pairs that the triggers of a scene have found."""
+    steps: int = 1
+    """Count of the steps to be made at once, then of those that were made."""
+    parts: int = 1
+    """Engine steps that the coming step needs, if it needs several."""
+    size: int = 0
+
+
+SCENE = offsets(_SceneColumns)
+
+_NO_INTS: IntArray = np.zeros(0, dtype=np.int64)
+_NO_FLOATS: FloatArray = np.zeros(0)
+
+
+def row_of(
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    index: IntArray = _NO_INTS,
+    values: FloatArray = _NO_FLOATS,
+    engine: tuple[IntArray, IntArray, IntArray] = (_NO_INTS, _NO_INTS, _NO_INTS),
+    touch: tuple[IntArray, FloatArray] = (_NO_INTS, _NO_FLOATS),
+    sense: IntArray = _NO_INTS,
+) -> IntTable:
+    """A table of one scene for the kernels, shape [1, SCENE.size]; others can be put below.
+
+    It holds addresses: whoever keeps it keeps the arrays as well.
+    """
+    arrays = addresses(ints, floats, work, index, values, *engine, *touch)
+    return np.array([[*arrays, 0, 0, *addresses(sense), 0, 0, 1]], dtype=np.int64)
