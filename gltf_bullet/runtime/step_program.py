@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
-from gltf_bullet.bullet.contacts.fast_watch import FastWatch
+from gltf_bullet.bullet.contacts.fast_bodies import FastWatch
 from gltf_bullet.bullet.joints.joint_steps import JointSteps
 from gltf_bullet.bullet.session import (
     EngineSession,
