@@ -16,7 +16,7 @@ njit, nothing cached              1.40 s   173 MB        0.22 us
 njit, cached                      0.48 s   155 MB        0.22 us
 numba_aot, nothing cached         0.84 s   164 MB        0.06 us
 numba_aot, object code cached     0.07 s   83 MB         0.06 us
-numba_aot, in a library           0.015 s  no LLVM       0.06 us
+numba_aot, in a library           0.015 s  no LLVM       not measured
 ================================  =======  ============  ==================
 
 The library needs neither Numba nor LLVM (200 MB) to be installed, its code is the same to the bit
