@@ -2,10 +2,12 @@
 
 ::
 
-begin      first step: the state that reset() goes back to; animations; settings of the world divide
-number of engine steps, from the distance that things can move in the step each part  forces and
-targets of the scenes -> joint-space solve -> contact softness -> the engine's step -> its
-consequences: loops, surfaces, fast bodies -> nodes, triggers end        time, events, callbacks
+    begin      first step: the state that reset() goes back to; animations; settings of the world
+    divide     how far things can move in the step gives the number of the engine's steps in it
+    each part  forces and targets of the scenes -> joint-space solve -> contact softness
+               -> the engine's step -> its consequences: loops, surfaces, fast bodies
+               -> nodes, triggers
+    end        time, events, callbacks
 
 Steps that need no Python are made by kernels, many in one call, in the same stages. A step is one
 of the *world*: whichever scene's ``step()`` is called, all scenes are stepped, in the order of
