@@ -30,7 +30,7 @@ from gltf_bullet.model.properties import (
     Property,
 )
 
-SCHEMAS = Path("/work/shared/specs/schema")
+SCHEMAS = Path(__file__).resolve().parents[3] / "shared" / "specs" / "schema"
 CASES = [
     pytest.param(table, entry, id=f"{table.what}-{entry.key}")
     for table in TABLES
