@@ -67,7 +67,6 @@ class SurfaceClass:
 
     A factor near 0 takes a reciprocal factor of thousands: on equal material of another scene,
     which has a common factor, a ball would leave a thousand times faster than it came.
-    has a common factor, a ball would leave a thousand times faster than it came.
     """
 
     key: SurfaceKey
