@@ -121,46 +121,21 @@ def _is_mean_off(
     """
     if articulation.mispredicted or not articulation.uses_curvature:
         return False  # contacts push as well, and only the solve knows how
-    n, rows = articulation.dof_count, articulation.row_count
-    after, way, impulses = (
-        articulation.scratch, articulation.scratch + n, articulation.predicted_impulse,
-    )  # fmt: skip
-    any_soft = False
-    for r in range(rows):
-        any_soft |= not math.isinf(floats[articulation.row_stiffness + r])
-    if not any_soft:
-        return False
-    # The velocities after the step if all rows acted as in the last one ...
+    n, free = articulation.dof_count, articulation.free_velocity
     last, last_dt = articulation.last_impulse, floats[articulation.last_dt]
-    for k in range(n):
-        work[way + k] = 0.0
-    for r in range(articulation.total_rows):
-        impulse = floats[last + r] * dt / last_dt if last_dt > 0.0 else 0.0
-        low, high = work[articulation.row_low + r], work[articulation.row_high + r]
-        impulse = min(max(impulse, low), high)
-        work[impulses + r] = impulse
-        if impulse != 0.0:
-            row = articulation.row_jacobian + n * r
-            for k in range(n):
-                work[way + k] += work[row + k] * impulse
-    for k in range(n):
-        work[articulation.predicted_row_force + k] = work[way + k] / dt
-    solve_dense(work, articulation.factor, n, way)
-    for k in range(n):
-        work[after + k] = work[articulation.free_velocity + k] + work[way + k]
-    # ... and what springs and drives would add to it.
-    for r in range(rows):
+    for r in range(articulation.row_count):
         if math.isinf(floats[articulation.row_stiffness + r]):
             continue
         low, high = work[articulation.row_low + r], work[articulation.row_high + r]
-        row, speed, before = articulation.row_jacobian + n * r, 0.0, work[impulses + r]
+        if low == high:
+            continue
+        row, speed = articulation.row_jacobian + n * r, 0.0
         for k in range(n):
-            speed += work[row + k] * work[after + k]
-        compliance, softness = (
-            work[articulation.row_compliance + r], work[articulation.row_softness + r],
-        )  # fmt: skip
-        wanted = work[articulation.row_target + r] - speed - softness * before
-        impulse = min(max(before + wanted / max(compliance + softness, 1e-30), low), high)
+            speed += work[row + k] * work[free + k]
+        compliance = work[articulation.row_compliance + r]
+        resistance = max(compliance + work[articulation.row_softness + r], 1e-30)
+        impulse = min(max((work[articulation.row_target + r] - speed) / resistance, low), high)
+        before = floats[last + r] * dt / last_dt if last_dt > 0.0 else 0.0
         if 0.5 * dt * compliance * abs(impulse - before) > LEAST_SHIFT:
             return _predict_forces(work, articulation, dt)
     return False
@@ -168,13 +143,15 @@ def _is_mean_off(
 
 @kernel
 def _predict_forces(work: FloatArray, articulation: Articulation, dt: float) -> bool:
-    """Predict the forces of all rows by Gauss-Seidel; ``False`` if they move the links too far.
-
-    It begins with the impulses of the last step, and the velocities that they lead to.
-    """
+    """Predict the forces of all rows by Gauss-Seidel; ``False`` if they move the links too far."""
     n, velocity = articulation.dof_count, articulation.velocity
     predicted, impulses = articulation.predicted_row_force, articulation.predicted_impulse
     after, way = articulation.scratch, articulation.scratch + n
+    for k in range(n):
+        work[after + k] = work[articulation.free_velocity + k]
+        work[predicted + k] = 0.0
+    for r in range(articulation.total_rows):
+        work[impulses + r] = 0.0
     for _ in range(PREDICTION_PASSES):
         changed = 0.0
         for r in range(articulation.total_rows):
