@@ -293,10 +293,6 @@ class Articulation:
     """Present velocities."""
     free_velocity: int = table(WORK, "n")
     """Velocities after the step if no row acts."""
-    predicted_impulse: int = table(WORK, "m")
-    """Impulses of all rows as they are foreseen before the solve."""
-    predicted_row_force: int = table(WORK, "n")
-    """[n], N or N m: generalized force of all rows as it is foreseen before the solve."""
     trial_velocity: int = table(WORK, "n")
     """Velocities for which the curvature of a row is evaluated."""
     bias: int = table(WORK, "n")

@@ -6,7 +6,7 @@ import math
 
 from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver.articulation_arrays import ANCHOR, LINK, POSE, Articulation
-from gltf_bullet.solver.centred_bias import CALM, centre_bias
+from gltf_bullet.solver.centred_bias import centre_bias
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
 from gltf_bullet.solver.last_step.external_motors import is_externally_driven
 from gltf_bullet.solver.row_curvature import (
@@ -50,18 +50,6 @@ RECOVERY_SPEED = 10.0
 """[m/s, rad/s] With which a violation at load goes at most: ropes that were 2 m too short pulled at
 33 m/s, and a bridge on such ropes gained 50 times its energy."""
 
-PREDICTION_PASSES = 3
-"""Gauss-Seidel passes over the rows that predict their impulses."""
-
-LEAST_SHIFT = 1e-3
-"""[rad, m] per step: a prediction that changes the mean velocity by less is not worth its cost."""
-
-MOST_SHIFT = 0.1
-"""[rad, m] per step: beyond it the mean of two velocities says nothing about the step."""
-
-SOFT = 1e-6
-"""Softness of rows that are springs, drives or dampers."""
-
 CURVATURE_PASSES = 8
 """Fixed-point iterations between a row's impulse and its curvature. They converge where its
 direction turns by less than some 40 degrees in the step."""
@@ -85,88 +73,17 @@ def prepare_articulation(
         floats[last + k] = work[mass + k]
     factor_dense(work, mass, n, articulation.factor)
     _apply_known_forces(ints, floats, work, articulation, dt, gx, gy, gz)
-    centre_bias(ints, floats, work, articulation, dt, False)
-    _move_freely(work, articulation, dt)
-    measure_rows(ints, floats, work, articulation)
-    predict_curvature(ints, floats, work, articulation, dt)
-    _bound_rows(ints, floats, work, articulation, dt)
-    if _is_mean_off(floats, work, articulation, dt):
-        centre_bias(ints, floats, work, articulation, dt, True)
-        _move_freely(work, articulation, dt)
-        predict_curvature(ints, floats, work, articulation, dt)
-        _bound_rows(ints, floats, work, articulation, dt)
-
-
-@kernel
-def _move_freely(work: FloatArray, articulation: Articulation, dt: float) -> None:
-    """Find the velocities after the step if no row does anything."""
-    n, velocity, free = articulation.dof_count, articulation.velocity, articulation.free_velocity
+    centre_bias(ints, floats, work, articulation, dt)
+    velocity, free = articulation.velocity, articulation.free_velocity
     applied, centred = articulation.applied_force, articulation.centred_bias
     for k in range(n):
         work[free + k] = work[applied + k] - work[centred + k]
     solve_dense(work, articulation.factor, n, free)
     for k in range(n):
         work[free + k] = work[velocity + k] + dt * work[free + k]
-
-
-@kernel
-def _is_mean_off(
-    floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
-) -> bool:
-    """Predict the forces of all rows; return True if they change the mean velocity of the step.
-
-    Coriolis forces are those at the mean velocity, found with the rows' forces of the last step. A
-    stiff drive whose force turns round within few steps pumped energy so (measured: 10 kNm/rad
-    below a body of 30 kg on a spring, at 1920 Hz, from 1 to 20 kJ in 0.2 s and on to infinity).
-    """
-    n, rows = articulation.dof_count, articulation.total_rows
-    predicted, persistent = articulation.predicted_row_force, articulation.persistent_force
-    after, way = articulation.scratch, articulation.scratch + n
-    if articulation.mispredicted or not articulation.uses_curvature:
-        return False  # contacts push as well, and only the solve knows how
-    is_soft = False
-    for r in range(rows):
-        low, high = work[articulation.row_low + r], work[articulation.row_high + r]
-        is_soft |= low < high and work[articulation.row_softness + r] > SOFT
-    fastest = 0.0
-    for k in range(n):
-        fastest = max(fastest, abs(work[articulation.velocity + k]))
-        work[after + k] = work[articulation.free_velocity + k]
-        work[predicted + k] = 0.0
-    if not is_soft or fastest * dt < CALM:
-        return False
-    for r in range(rows):
-        work[articulation.predicted_impulse + r] = 0.0
-    for _ in range(PREDICTION_PASSES):
-        for r in range(rows):
-            low, high = work[articulation.row_low + r], work[articulation.row_high + r]
-            if low == high:
-                continue
-            row, softness = articulation.row_jacobian + n * r, work[articulation.row_softness + r]
-            speed, before = 0.0, work[articulation.predicted_impulse + r]
-            for k in range(n):
-                speed += work[row + k] * work[after + k]
-            wanted = work[articulation.row_target + r] - speed - softness * before
-            resistance = work[articulation.row_compliance + r] + softness
-            impulse = min(max(before + wanted / max(resistance, 1e-30), low), high)
-            work[articulation.predicted_impulse + r] = impulse
-            for k in range(n):
-                work[way + k] = work[row + k] * (impulse - before)
-                work[predicted + k] += work[way + k] / dt
-            solve_dense(work, articulation.factor, n, way)
-            for k in range(n):
-                work[after + k] += work[way + k]
-    shift = 0.0
-    for k in range(n):
-        shift = max(shift, 0.5 * dt * abs(work[after + k] - work[articulation.velocity + k]))
-        work[way + k] = work[predicted + k] - floats[persistent + k]
-    if not shift <= MOST_SHIFT:
-        return False
-    solve_dense(work, articulation.factor, n, way)
-    most = 0.0
-    for k in range(n):
-        most = max(most, abs(work[way + k]))
-    return 0.5 * dt * dt * most > LEAST_SHIFT
+    measure_rows(ints, floats, work, articulation)
+    predict_curvature(ints, floats, work, articulation, dt)
+    _bound_rows(ints, floats, work, articulation, dt)
 
 
 @kernel
