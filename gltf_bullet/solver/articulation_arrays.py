@@ -225,6 +225,8 @@ class Articulation:
 
     last_impulse: int = table(MEMORY, "m")
     """Impulses of all rows in the last step [N s, N m s]."""
+    last_compliance: int = table(MEMORY, "m")
+    """Inverse masses of all rows in the last step [1/kg, 1/(kg m^2)], 0 if there was none."""
     persistent_force: int = table(MEMORY, "n")
     """Generalized force of the rows that will act in the next step too [N, N m]."""
     last_dt: int = table(MEMORY, 1)
@@ -293,6 +295,10 @@ class Articulation:
     """Present velocities."""
     free_velocity: int = table(WORK, "n")
     """Velocities after the step if no row acts."""
+    predicted_impulse: int = table(WORK, "m")
+    """Impulses of all rows as they are foreseen before the solve."""
+    predicted_row_force: int = table(WORK, "n")
+    """[n], N or N m: generalized force of all rows as it is foreseen before the solve."""
     trial_velocity: int = table(WORK, "n")
     """Velocities for which the curvature of a row is evaluated."""
     bias: int = table(WORK, "n")

@@ -26,7 +26,12 @@ UNRESOLVED = 0.5
 
 @kernel
 def centre_bias(
-    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    articulation: Articulation,
+    dt: float,
+    is_predicted: bool,
 ) -> None:
     """Coriolis and gyroscopic forces at the mean of old and new velocities.
 
@@ -40,7 +45,7 @@ def centre_bias(
     twist, mean_twist = articulation.twist, articulation.mean_twist
     mean = articulation.scratch
     persistent, coriolis_share = articulation.persistent_force, articulation.coriolis_share
-    compliant = articulation.compliant_force
+    compliant, predicted = articulation.compliant_force, articulation.predicted_row_force
     bias_forces(ints, floats, work, articulation, velocity, twist, bias)
     for k in range(n):
         work[centred + k] = work[bias + k]
@@ -57,13 +62,14 @@ def centre_bias(
         is_held |= floats[persistent + k] != 0.0 or floats[compliant + k] != 0.0
     for _ in range(CENTRING_PASSES):
         for k in range(n):
-            work[mean + k] = work[applied + k] + floats[persistent + k] - work[centred + k]
+            force = work[predicted + k] if is_predicted else floats[persistent + k]
+            work[mean + k] = work[applied + k] + force - work[centred + k]
         solve_dense(work, factor, n, mean)
         most = 0.0
         for k in range(n):
             most = max(most, abs(work[mean + k]))
             work[mean + k] = work[velocity + k] + 0.5 * dt * work[mean + k]
-        if is_held and not 0.5 * dt * dt * most <= STEADY:
+        if is_held and not is_predicted and not 0.5 * dt * dt * most <= STEADY:
             # What lasted does not last: light bodies on long soft joints (measured: a ball of 1 cm
             # and 1 kg whose spring of 1000 N/m is 1 m away, 10^5 m/s).
             for k in range(n):
