@@ -342,6 +342,10 @@ class Articulation:
     """Energy that all rows together may add in the step because of curvature [J]."""
     closure_gap: int = table(WORK, "c", 3)
     """Second end minus first end, world axes [m]."""
+    closure_bend: int = table(WORK, "c", 3)
+    """What the coming step adds to it because links turn, beyond its rate [m]."""
+    closure_shift: int = table(WORK, "c", 3)
+    """What is added to the gap that the engine sees [m]."""
     closure_half: int = table(WORK, "q", "n")
     """U^-T J^T of the rows of closures."""
     closure_compliance: int = table(WORK, "q", "q")

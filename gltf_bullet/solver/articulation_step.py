@@ -8,6 +8,7 @@ from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver.articulation_arrays import ANCHOR, LINK, POSE, Articulation
 from gltf_bullet.solver.centred_bias import centre_bias
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
+from gltf_bullet.solver.closure_bend import CLOSURE_GAP, bend_closures
 from gltf_bullet.solver.last_step.external_motors import is_externally_driven
 from gltf_bullet.solver.row_curvature import (
     LEAST_CURVATURE,
@@ -28,9 +29,6 @@ BAUMGARTE = 0.2
 
 RECOVERY_TIME = 0.06
 """[s] Time constant with which a limit violated at load, or at a change, is restored."""
-
-CLOSURE_GAP = 0.01
-"""[m] Largest gap of a closure that the solve reckons with; the engine closes larger ones."""
 
 HARD = 1e-8
 """Softness of hard rows, in multiples of the row's own inverse mass; the memory of the last
@@ -90,6 +88,8 @@ def prepare_articulation(
     _move_freely(work, articulation, dt)
     measure_rows(ints, floats, work, articulation)
     predict_curvature(ints, floats, work, articulation, dt)
+    if articulation.closure_count:
+        bend_closures(ints, floats, work, articulation, dt)
     _bound_rows(ints, floats, work, articulation, dt)
     if _is_mean_off(ints, floats, work, articulation, dt):
         centre_bias(ints, floats, work, articulation, dt, True)
@@ -264,12 +264,13 @@ def _bound_rows(
                     ints, floats, work, articulation, dt, r, speed, curvature, compliance, hard
                 )
         else:
-            gap = 0.0
+            gap, bend = 0.0, 0.0
             if k < 3:
                 gap = work[articulation.closure_gap + 3 * c + k]
                 gap = min(max(gap, -CLOSURE_GAP), CLOSURE_GAP)
+                bend = work[articulation.closure_bend + 3 * c + k]
             work[softness + r] = hard
-            work[target + r] = -BAUMGARTE / dt * gap
+            work[target + r] = -(BAUMGARTE * gap + bend) / dt
             work[low + r], work[high + r] = -math.inf, math.inf
             k += 1
             if k == ints[articulation.closure_size + c]:

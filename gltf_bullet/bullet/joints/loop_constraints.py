@@ -26,7 +26,7 @@ from gltf_bullet.planning.joints.articulation_plan import (
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
 from gltf_bullet.solver.articulation_arrays import POSE
 from gltf_bullet.solver.engine.calls import LOOP_SIZE, loop_at
-from gltf_bullet.solver.engine.commands import CLOSED, LARGEST_GAP
+from gltf_bullet.solver.engine.commands import CLOSED
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose
 
 __all__ = ["NO_LOOPS", "LoopConstraints"]
@@ -35,12 +35,6 @@ __all__ = ["NO_LOOPS", "LoopConstraints"]
 #
 # After the step, kernels close the remaining gaps: see ``solver.last_step.loop_closing``. They also
 # shift the constraints where they call the engine; elsewhere Python does.
-
-TIGHTENING = 3.0
-"""Multiple of a gap that is added to the gap that the engine sees. It corrects 0.2 of that per
-step, which alone would leave five times what a step adds (measured: four-bar at 4 rad/s 0.22 ->
-0.055 mm; 4.0 would correct the whole gap at once, without reserve).
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +62,8 @@ class ClosedLoops:
         self._is_shifted = np.zeros(len(grips), dtype=bool)
         arena, record = articulation.arena, articulation.record
         self._first_pose = arena.record(record).pose
-        self._first_gap = arena.record(record).closure_gap
-        self._gaps = arena.view(record, "closure_gap")
+        self._first_shift = arena.record(record).closure_shift
+        self._shifts = arena.view(record, "closure_shift")
         self._poses = arena.view(record, "pose")
 
     @property
@@ -81,28 +75,28 @@ class ClosedLoops:
             loop = loop_at(numbers, 0)
             loop.constraint = grip.constraint
             loop.frame_pose = self._first_pose + POSE.size * grip.frame
-            loop.gap = self._first_gap + 3 * number
+            loop.shift = self._first_shift + 3 * number
             loop.pivot[:], loop.inertial[:] = grip.pivot, grip.frame_from_inertial
-            loop.gain = TIGHTENING * grip.sign
+            loop.sign = grip.sign
             found.append(numbers)
         return found
 
     def tighten(self) -> None:
-        """Enlarge the gaps that the engine sees; call it between the solve and the step."""
-        is_open = np.abs(self._gaps).max(axis=1) > CLOSED
+        """Shift the gaps that the engine sees; call it between the solve and the step."""
+        is_open = np.abs(self._shifts).max(axis=1) > CLOSED
         for k in np.flatnonzero(is_open | self._is_shifted).tolist():
             grip, pivot = self._grips[k], list(self._grips[k].pivot)
-            gap: list[float] = np.clip(self._gaps[k], -LARGEST_GAP, LARGEST_GAP).tolist()
+            shift: list[float] = self._shifts[k].tolist()
             world_from_frame: list[float] = self._poses[grip.frame, :9].tolist()
             # Summed in the order of ``solver.engine.commands``, so that the values are equal to the
             # bit.
             for j in range(3 if is_open[k] else 0):
                 way = 0.0
                 for i in range(3):
-                    way += world_from_frame[3 * i + j] * gap[i]
+                    way += world_from_frame[3 * i + j] * shift[i]
                 for i in range(3):
                     share = float(grip.frame_from_inertial[j, i])
-                    pivot[i] += TIGHTENING * grip.sign * way * share
+                    pivot[i] += grip.sign * way * share
             pybullet.changeConstraint(
                 grip.constraint, jointChildPivot=pivot, physicsClientId=self._client_id
             )

@@ -176,16 +176,16 @@ class Loop:
     """PyBullet's id."""
     frame_pose: int
     """Offset of the pose of the child's frame in the work array."""
-    gap: int
-    """Offset of the gap in the work array."""
+    shift: int
+    """Offset of what is added to the gap that the engine sees, in the work array."""
     is_shifted: int
-    """1 if the engine is shown a larger gap than there is."""
+    """1 if the engine is shown another gap than there is."""
     pivot: FloatArray = cells(3)
     """Point in the child's inertial frame."""
     inertial: FloatArray = cells(3, 3)
     """Rotation frame_from_inertial of the child."""
-    gain: float
-    """Share by which the gap is shown larger; negative if the child is the first end."""
+    sign: float
+    """-1 if the child is the first end of the loop, else 1."""
 
 
 plan_at, body_at, joint_at, loop_at = (

@@ -16,13 +16,10 @@ from gltf_bullet.solver.engine.calls import (
 )
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["CLOSED", "LARGEST_GAP", "apply_commands"]
-
-LARGEST_GAP = 0.01
-"""[m] No larger gap is shown to the engine than the solve reckons with."""
+__all__ = ["CLOSED", "apply_commands"]
 
 CLOSED = 1e-7
-"""[m] Smaller gaps are not worth the call."""
+"""[m] Smaller shifts are not worth the call."""
 
 _TORQUE_CONTROL = 1
 _WORLD_FRAME = 2
@@ -55,9 +52,9 @@ def apply_commands(
 
 @kernel
 def _tighten(engine: Engine, client: int, loop: Loop, work: FloatArray) -> None:
-    """Show the engine a larger gap than there is: see ``bullet.joints.loop_closing``."""
-    gap = loop.gap
-    is_open = max(abs(work[gap]), abs(work[gap + 1]), abs(work[gap + 2])) > CLOSED
+    """Show the engine another gap than there is: see ``solver.closure_bend``."""
+    shift = loop.shift
+    is_open = max(abs(work[shift]), abs(work[shift + 1]), abs(work[shift + 2])) > CLOSED
     if not (is_open or loop.is_shifted):
         return
     loop.is_shifted = 1 if is_open else 0
@@ -68,9 +65,9 @@ def _tighten(engine: Engine, client: int, loop: Loop, work: FloatArray) -> None:
     for j in range(3 if is_open else 0):
         way = 0.0
         for i in range(3):
-            way += work[pose + 3 * i + j] * min(max(work[gap + i], -LARGEST_GAP), LARGEST_GAP)
+            way += work[pose + 3 * i + j] * work[shift + i]
         for i in range(3):
-            pivot[i] += loop.gain * way * loop.inertial[j, i]
+            pivot[i] += loop.sign * way * loop.inertial[j, i]
     command = call(engine.change_command, (client, loop.constraint))
     call(engine.change_pivot, (command, here))
     submit(engine, client, command)

@@ -32,6 +32,9 @@ from gltf_bullet.transforms import FloatArray, IntArray
 WORTH_CLOSING = 2e-4
 """[m, rad] Least gap, present or within a step, that is closed."""
 
+FORESEEN = 2.0
+"""Multiple of what a step was to add to gaps by turning, up to which ends may go on to part."""
+
 LARGEST_MOVE = 0.2
 """[m] Largest part of a gap that is closed at once: gaps that others have made may be larger."""
 
@@ -71,7 +74,8 @@ def close_loops(
     follow_state(ints, floats, work, articulation)
     measure_closures(ints, floats, work, articulation)
     first = _widest_gap(work, articulation)
-    if first <= WORTH_CLOSING and _fastest_opening(work, articulation) * dt <= WORTH_CLOSING:
+    foreseen = WORTH_CLOSING + FORESEEN * _largest_bend(work, articulation)
+    if first <= WORTH_CLOSING and _fastest_opening(work, articulation) * dt <= foreseen:
         return 0
     compose_inertias(ints, floats, work, articulation)
     fill_mass_matrix(ints, work, articulation)
@@ -134,6 +138,14 @@ def _widest_gap(work: FloatArray, articulation: Articulation) -> float:
     for k in range(3 * articulation.closure_count):
         widest = max(widest, abs(float(work[articulation.closure_gap + k])))
     return widest
+
+
+@kernel
+def _largest_bend(work: FloatArray, articulation: Articulation) -> float:
+    largest: float = 0.0
+    for k in range(3 * articulation.closure_count):
+        largest = max(largest, abs(float(work[articulation.closure_bend + k])))
+    return largest
 
 
 @kernel
