@@ -49,7 +49,9 @@ ball off it (measured: 10 um too high to touch at a radius of 0.2 m).
 _STEADY = 0.01
 """Share of ``TOUCH`` by which a rotation may move the surface and still be neglected."""
 _SAMPLES = 9
-"""Number of poses sampled on a path: a step turns a swept body by 1.5 rad at most."""
+"""Number of poses sampled on a path."""
+_LARGEST_TURN = 0.25 * math.pi
+"""[rad] in a step, above which the engine turns bodies by less than their spin says."""
 _BISECTIONS = 12
 """Number of bisections between two samples: to a tenth of ``TOUCH`` at 50 m/s."""
 
@@ -148,9 +150,9 @@ class FastPath:
             # Part of it is behind the plane already, maybe beside the surface: its inscribed ball
             # decides. With half the thickness of a box around it instead, a hull that lay on a
             # corner was put back in each step and stayed there for good (seen).
-            if approach <= 0.0 or first < -self.size.half_thickness:
-                return 1.0  # it leaves, or is inside: the engine pushes it out
             height = float(normal @ (self.position - self.travel - np.array(point)))
+            if approach <= 0.0 or height <= 0.0:
+                return 1.0  # it leaves, or its centre is inside: the engine pushes it out
             share = (height - self.size.core + touch) / approach
             return min(max(share, 0.0), 1.0)
         if sway < _STEADY * touch:
@@ -177,6 +179,19 @@ class FastPath:
         position, rotation = self.pose_after(share)
         reach = self.size.support(matrices_from_quats(rotation).T @ -normal, groups)
         return float(normal @ (position - np.array(point))) - reach
+
+
+def _turned_share(angle: float) -> float:
+    """Return the share of the turn that a spin makes in a step [rad] by which the engine turns.
+
+    It limits the angle, but not the axis that it multiplies with the sine of half of it. Of 3240
+    shots 18 were lost that spun at 150 to 700 rad/s once a corner had hit: turned back by the whole
+    angle they seemed to have begun in the wall.
+    """
+    if angle <= _LARGEST_TURN:
+        return 1.0
+    tangent = angle / _LARGEST_TURN * math.tan(0.5 * _LARGEST_TURN)
+    return 2.0 * math.atan(tangent) / angle
 
 
 def near_others(
@@ -466,6 +481,7 @@ class FastBodies:
         """Return the path of a body within the step."""
         step, (velocity, spin) = self._time_step, velocities[row]
         travel, turned = step * np.array(velocity), step * np.array(spin)
+        turned *= _turned_share(math.hypot(*turned.tolist()))
         return FastPath(row, size, positions[row], rotations[row], travel, turned)
 
     def _groups_that_meet(self, row: int, body: int, link: int) -> list[int]:
