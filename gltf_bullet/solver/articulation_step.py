@@ -122,6 +122,8 @@ def _is_mean_off(
     (measured: 10 kNm/rad below 30 kg on 100 kN/m, from 1 to 5 kJ in 2 s at 240 Hz, and the more
     the finer the steps; four bodies on springs, 30 times their energy).
     """
+    if work[articulation.coriolis_share] == 0.0:
+        return False  # too calm to matter
     if articulation.mispredicted or not articulation.uses_curvature:
         return False  # contacts push as well, and only the solve knows how
     n, rows = articulation.dof_count, articulation.row_count
