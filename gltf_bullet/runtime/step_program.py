@@ -36,7 +36,7 @@ from gltf_bullet.errors import WorldChangedError
 from gltf_bullet.number_ranges import step_count
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
-from gltf_bullet.solver.step_division import MOST_STEPS
+from gltf_bullet.solver.step_division import LIMBS_APART, LIMBS_MEET, MOST_STEPS
 
 __all__ = ["StepProgram", "step_world"]
 
@@ -279,7 +279,8 @@ class StepProgram:
         needed = joints.steps_needed(dt)
         if needed == 1:
             return 1
-        roomy = joints.steps_needed(dt, has_room=True)
+        are_apart = all(core.world.free_space.are_limbs_apart for core in cores)
+        roomy = joints.steps_needed(dt, LIMBS_APART if are_apart else LIMBS_MEET)
         if roomy == needed or all(core.world.free_space.is_free(dt) for core in cores):
             return roomy
         return joints.steps_needed(dt)

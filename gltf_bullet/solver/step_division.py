@@ -26,7 +26,16 @@ from gltf_bullet.solver.row_metrics import is_length
 from gltf_bullet.solver.tree_kinematics import follow_state
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["MOST_STEPS", "last_engine_step", "remember_division", "steps_needed", "whole_step"]
+__all__ = [
+    "LIMBS_APART",
+    "LIMBS_MEET",
+    "MOST_STEPS",
+    "NO_ROOM",
+    "last_engine_step",
+    "remember_division",
+    "steps_needed",
+    "whole_step",
+]
 
 LARGEST_TURN = 0.15
 """[rad] of a joint within one engine step."""
@@ -42,6 +51,9 @@ what they press against something is thrown where it comes out otherwise than fo
 of 40 chains of plates on springs of 100 kN/m that fell on a floor at 60 Hz)."""
 LIVELY = 0.1
 """Share of what joints may move in an engine step, below which no link goes through anything."""
+NO_ROOM, LIMBS_APART, LIMBS_MEET = 0, 1, 2
+"""What is in reach of links: others; nothing, where those of a body never collide with each other;
+each other."""
 MOST_STEPS = 32
 """Engine steps in a step at most."""
 LASTING = 0.9
@@ -72,15 +84,13 @@ def last_engine_step(ints: IntArray, floats: FloatArray, dt: float) -> float:
 
 
 @kernel
-def steps_needed(
-    ints: IntArray, floats: FloatArray, work: FloatArray, dt: float, has_room: bool
-) -> int:
+def steps_needed(ints: IntArray, floats: FloatArray, work: FloatArray, dt: float, room: int) -> int:
     """Engine steps for a step of ``dt`` seconds of all articulations, whose state was read.
 
-    With ``has_room`` nothing is in their way: how thin they are is no matter then, nor how fast
-    they move as a whole, where each limit and spring is about one joint's coordinate. What changed
-    the velocities in the last step, as contacts and springs do, may do so again. Asked twice it
-    says the same: :func:`remember_division` is what remembers.
+    With ``room`` nothing else is in their way: how fast they move as a whole is no matter then,
+    nor how thin they are unless :data:`LIMBS_MEET`. What changed the velocities in the last step,
+    as contacts and springs do, may do so again. Asked twice it says the same:
+    :func:`remember_division` is what remembers.
     """
     scene = scene_at(ints, 0)
     most = 1
@@ -88,7 +98,7 @@ def steps_needed(
         articulation = articulation_at(ints, ints[scene.articulations + k])
         if articulation.participation == 0:
             continue
-        is_free = has_room and not _has_bent_rows(ints, articulation)
+        is_free = room != NO_ROOM and not _is_held_to_others(ints, articulation)
         fastest = 0.0
         for f in range(articulation.frame_count):
             joint = ints[articulation.frame_joint + f]
@@ -105,9 +115,9 @@ def steps_needed(
                     fastest = max(fastest, _length(floats, speeds + 7, lately, 3) / LARGEST_WAY)
                 fastest = max(fastest, _length(floats, speeds + 10, lately + 3, 3) / LARGEST_TURN)
         thinness = 0.0
-        if dt * fastest > LIVELY and not is_free:
+        if dt * fastest > LIVELY and not (is_free and room == LIMBS_APART):
             follow_state(ints, floats, work, articulation)
-            thinness = _thinnest(floats, work, articulation)
+            thinness = _thinnest(ints, floats, work, articulation, is_free)
         if articulation.closure_count:
             fastest *= IN_LOOPS
         if dt * fastest * STIFFEST > 1.0:
@@ -127,20 +137,30 @@ def steps_needed(
 
 
 @kernel
-def _has_bent_rows(ints: IntArray, articulation: Articulation) -> bool:
-    """Tell whether a limit or spring watches a number that several coordinates change."""
-    lowest = 0
+def _is_held_to_others(ints: IntArray, articulation: Articulation) -> bool:
+    """Tell whether a limit or spring is between two trees: how they move as a whole changes it."""
     for r in range(articulation.row_count):
-        lowest = min(lowest, ints[articulation.row_dof + r])
-    return lowest < 0
+        if ints[articulation.row_dof + r] >= 0:
+            continue
+        first, second = ints[articulation.row_frame_a + r], ints[articulation.row_frame_b + r]
+        if ints[articulation.frame_root + first] != ints[articulation.frame_root + second]:
+            return True
+    return False
 
 
 @kernel
-def _thinnest(floats: FloatArray, work: FloatArray, articulation: Articulation) -> float:
+def _thinnest(
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    articulation: Articulation,
+    among_themselves: bool,
+) -> float:
     """Largest speed of a link's ends in multiples of its half thickness per second.
 
     The engine looks for contacts before its steps alone: what goes further passes through others,
-    or meets them from behind.
+    or meets them from behind. ``among_themselves``: links can only meet those of their own tree, so
+    that the speed of its root is left out.
     """
     most = 0.0
     for f in range(articulation.frame_count):
@@ -148,15 +168,27 @@ def _thinnest(floats: FloatArray, work: FloatArray, articulation: Articulation) 
         thickness = floats[link + LINK.half_thickness]
         if math.isinf(thickness):
             continue
-        c = articulation.pose + POSE.size * f + POSE.com
+        x, y, z = _speed_of(work, articulation, f)
+        if among_themselves:
+            u, v, w = _speed_of(work, articulation, ints[articulation.frame_root + f])
+            x, y, z = x - u, y - v, z - w
         wx, wy, wz = work[t], work[t + 1], work[t + 2]
-        x = work[t + 3] + wy * work[c + 2] - wz * work[c + 1]
-        y = work[t + 4] + wz * work[c] - wx * work[c + 2]
-        z = work[t + 5] + wx * work[c + 1] - wy * work[c]
         speed = math.sqrt(x * x + y * y + z * z)
         speed += math.sqrt(wx * wx + wy * wy + wz * wz) * floats[link + LINK.half_length]
         most = max(most, speed / max(thickness, 1e-3))
     return most
+
+
+@kernel
+def _speed_of(work: FloatArray, articulation: Articulation, f: int) -> tuple[float, float, float]:
+    """Velocity of a link's centre of mass [m/s]."""
+    t, c = articulation.twist + 6 * f, articulation.pose + POSE.size * f + POSE.com
+    wx, wy, wz = work[t], work[t + 1], work[t + 2]
+    return (
+        work[t + 3] + wy * work[c + 2] - wz * work[c + 1],
+        work[t + 4] + wz * work[c] - wx * work[c + 2],
+        work[t + 5] + wx * work[c + 1] - wy * work[c],
+    )
 
 
 @kernel

@@ -112,7 +112,7 @@ def _prepare_one(
             read_motors_for_snapshot(ints, floats, work, articulation, dt)
         return 0
     if stage == DIVIDE:
-        return int(steps_needed(ints, floats, work, dt, number == 1))
+        return int(steps_needed(ints, floats, work, dt, number))
     if stage == CLOSE:
         found = 0
         for k in range(scene.articulation_count):

@@ -24,6 +24,9 @@ __all__ = ["FreeSpace"]
 _AHEAD = 2.0
 """Factor on the travel within a step by which boxes are larger: the engine's are one step old."""
 
+_MOST_OTHERS = 4
+"""The most bodies whose distance is measured: the sum must cost less than an engine step."""
+
 
 class FreeSpace:
     """Tests the space around the articulations of one scene."""
@@ -52,7 +55,7 @@ class FreeSpace:
         ]
 
     @cached_property
-    def _is_apart(self) -> bool:
+    def are_limbs_apart(self) -> bool:
         """True if no link can collide with another one of its own articulation."""
         return not any(
             self._may_meet(*pair) for _, links in self._links_of for pair in combinations(links, 2)
@@ -68,11 +71,9 @@ class FreeSpace:
         )
 
     def is_free(self, dt: float) -> bool:
-        """Return True if no link can touch anything in a step of ``dt`` seconds."""
-        return (
-            self._is_apart
-            and self._is_ordinary
-            and all(self._has_room(own, links, dt) for own, links in self._links_of)
+        """Return True if no link can touch another body in a step of ``dt`` seconds."""
+        return self._is_ordinary and all(
+            self._has_room(own, links, dt) for own, links in self._links_of
         )
 
     def _has_room(self, own: set[int], links: Sequence[EngineLink], dt: float) -> bool:
@@ -83,7 +84,13 @@ class FreeSpace:
         found = pybullet.getOverlappingObjects(
             (low - way).tolist(), (high + way).tolist(), physicsClientId=client_id
         )
-        return all(body in own for body, _ in found or ())
+        others = {body for body, _ in found or ()} - own
+        # Boxes of planes are endless, those of terrains and rooms hold all that is in them.
+        return len(others) <= _MOST_OTHERS and not any(
+            pybullet.getClosestPoints(body, other, way, physicsClientId=client_id)
+            for body in own
+            for other in others
+        )
 
     def _fastest(self, own: set[int], extent: float) -> float:
         """Return an upper bound of the speed [m/s] of all points of bodies; ``extent`` [m]."""

@@ -34,6 +34,7 @@ from gltf_bullet.solver.engine.stepping import (
 )
 from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.scene_table import PREPARE, SCENE
+from gltf_bullet.solver.step_division import NO_ROOM
 
 __all__ = ["JointSteps", "MadeSteps"]
 
@@ -117,18 +118,18 @@ class JointSteps:
             return False
         return not advance(self._table.now()[0], CHECK_WORLD, 0.0, 0.0, 0.0, 0.0)
 
-    def steps_needed(self, dt: float, *, has_room: bool = False) -> int:
+    def steps_needed(self, dt: float, room: int = NO_ROOM) -> int:
         """Return the number of engine steps that the present motion needs in ``dt`` seconds.
 
-        ``has_room``: nothing is in the way of the links.
+        ``room``: what is in reach of the links, as ``solver.step_division`` has it.
         """
         solvers = self._solvers
-        if not has_room and all(solver.is_native for solver in solvers):
+        if room == NO_ROOM and all(solver.is_native for solver in solvers):
             table, cells = self._table.now()
             found = int(advance(table, READ | DIVIDE, dt, 0.0, 0.0, 0.0))
             if not found & _CANNOT:
                 return cells[SCENE.parts] if found & outcomes.DIVIDES else 1
-        return max(solver.steps_needed(dt, has_room=has_room) for solver in solvers)
+        return max(solver.steps_needed(dt, room) for solver in solvers)
 
     # --- the forces of one engine step --------------------------------------------------------
 

@@ -271,13 +271,13 @@ class JointSolver:
         if status & outcomes.NOT_FINITE:
             raise EngineError(self.warnings.explain())
 
-    def steps_needed(self, dt: float, *, has_room: bool = False) -> int:
+    def steps_needed(self, dt: float, room: int) -> int:
         """Return the number of engine steps that the present motion needs in ``dt`` seconds.
 
-        ``has_room``: nothing is in the way of the links.
+        ``room``: what is in reach of the links, as ``solver.step_division`` has it.
         """
         self.read()
-        return int(prepare(self.row, scene_table.DIVIDE, int(has_room), 0, dt, 0.0, 0.0, 0.0))
+        return int(prepare(self.row, scene_table.DIVIDE, room, 0, dt, 0.0, 0.0, 0.0))
 
     def recall_contacts(self, rows: FloatArray) -> bool:
         """Look up contacts of links that have touched before; return True if kernels may try again.
