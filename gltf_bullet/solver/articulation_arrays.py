@@ -137,8 +137,8 @@ class Articulation:
     """1 if an axis was set beyond a limit, so that the engine's own limit must let it return."""
     external_drive_started: int
     """1 if a motor that is not ours has begun to drive an axis and no warning was given yet."""
-    uses_curvature: int
-    """1 if rows account for the curvature of their constraints in the coming step."""
+    is_untouched: int
+    """1 if it has no contacts, now or in the last step: what turning does can be foreseen then."""
     open_loop: int
     """1 + the number of a loop that cannot be closed, 0 for none."""
     overshot_row: int

@@ -51,7 +51,7 @@ def bend_closures(
         _accelerate_point(work, articulation, frame, place, second)
         for k in range(3):
             gap, bend = work[articulation.closure_gap + 3 * c + k], 0.0
-            if articulation.uses_curvature:
+            if articulation.is_untouched:
                 bend = 0.5 * dt * dt * (work[second + k] - work[first + k])
             bend = min(max(bend, -CLOSURE_GAP), CLOSURE_GAP)
             gap = min(max(gap, -CLOSURE_GAP), CLOSURE_GAP)

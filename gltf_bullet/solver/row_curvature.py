@@ -43,7 +43,7 @@ which it gives back where it leaves (0.011 at 10 m/s, 0.28 m and 240 Hz)."""
 def has_curvature(ints: IntArray, floats: FloatArray, articulation: Articulation, r: int) -> bool:
     """Tell whether a row accounts for curvature: hard limits of measured metrics do."""
     return (
-        articulation.uses_curvature != 0
+        articulation.is_untouched != 0
         and r < articulation.row_count
         and ints[articulation.row_dof + r] < 0
         and ints[articulation.row_is_drive + r] == 0
@@ -70,7 +70,7 @@ def predict_curvature(
     ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
 ) -> None:
     """Compute the curvatures of all rows in a step in which no row acts."""
-    articulation.uses_curvature = 1 if _is_without_contacts(floats, work, articulation) else 0
+    articulation.is_untouched = 1 if _is_without_contacts(floats, work, articulation) else 0
     curvatures, free = articulation.row_curvature, articulation.free_velocity
     for r in range(articulation.total_rows):
         work[curvatures + r] = 0.0

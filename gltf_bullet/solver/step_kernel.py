@@ -611,7 +611,7 @@ def reduce_targets(
     any_reduced = False
     for number in range(scene.articulation_count):
         articulation = articulation_at(ints, ints[scene.articulations + number])
-        if articulation.uses_curvature == 0 or articulation.block < 0:
+        if articulation.is_untouched == 0 or articulation.block < 0:
             continue
         reductions, can_reduce = articulation.row_reduction, False
         for r in range(articulation.row_count):
