@@ -87,9 +87,9 @@ def last_engine_step(ints: IntArray, floats: FloatArray, dt: float) -> float:
 def steps_needed(ints: IntArray, floats: FloatArray, work: FloatArray, dt: float, room: int) -> int:
     """Engine steps for a step of ``dt`` seconds of all articulations, whose state was read.
 
-    With ``room`` nothing else is in their way: how fast they move as a whole is no matter then,
-    nor how thin they are unless :data:`LIMBS_MEET`. What changed the velocities in the last step,
-    as contacts and springs do, may do so again. Asked twice it says the same:
+    With ``room`` nothing else is in their way: how fast they move as a whole is no matter then but
+    for loops, nor how thin they are unless :data:`LIMBS_MEET`. What changed the velocities in the
+    last step, as contacts and springs do, may do so again. Asked twice it says the same:
     :func:`remember_division` is what remembers.
     """
     scene = scene_at(ints, 0)
@@ -98,7 +98,9 @@ def steps_needed(ints: IntArray, floats: FloatArray, work: FloatArray, dt: float
         articulation = articulation_at(ints, ints[scene.articulations + k])
         if articulation.participation == 0:
             continue
-        is_free = room != NO_ROOM and not _is_held_to_others(ints, articulation)
+        # A loop between limits that turns freely at 16 rad/s came to 166 in parts of 1/480 s.
+        is_free = room != NO_ROOM and articulation.closure_count == 0
+        is_free = is_free and not _is_held_to_others(ints, articulation)
         fastest = 0.0
         for f in range(articulation.frame_count):
             joint = ints[articulation.frame_joint + f]
