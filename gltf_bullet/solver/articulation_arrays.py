@@ -343,9 +343,9 @@ class Articulation:
     closure_gap: int = table(WORK, "c", 3)
     """Second end minus first end, world axes [m]."""
     closure_bend: int = table(WORK, "c", 3)
-    """What the coming step adds to it because links turn, beyond its rate [m]."""
+    """Change of the gap in the coming step by turning links, beyond its rate, world axes [m]."""
     closure_shift: int = table(WORK, "c", 3)
-    """What is added to the gap that the engine sees [m]."""
+    """Addition to the gap that the engine sees, world axes [m]."""
     closure_half: int = table(WORK, "q", "n")
     """U^-T J^T of the rows of closures."""
     closure_compliance: int = table(WORK, "q", "q")

@@ -1,4 +1,4 @@
-"""What springs and drives make of the mean velocity of a step, predicted before the solve.
+"""Springs and drives change the mean velocity of a step: their forces are predicted for it.
 
 Coriolis forces are those at the mean velocity, first found with the drives' forces of the last step
 and without springs. A spring that holds a body against centrifugal forces of 5 kN turned them by a

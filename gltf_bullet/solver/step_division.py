@@ -52,8 +52,8 @@ of 40 chains of plates on springs of 100 kN/m that fell on a floor at 60 Hz)."""
 LIVELY = 0.1
 """Share of what joints may move in an engine step, below which no link goes through anything."""
 NO_ROOM, LIMBS_APART, LIMBS_MEET = 0, 1, 2
-"""What is in reach of links: others; nothing, where those of a body never collide with each other;
-each other."""
+"""Reach of links: other bodies; nothing, for those that never collide with each other; only each
+other."""
 MOST_STEPS = 32
 """Engine steps in a step at most."""
 LASTING = 0.9

@@ -74,7 +74,8 @@ def close_loops(
     follow_state(ints, floats, work, articulation)
     measure_closures(ints, floats, work, articulation)
     first = _widest_gap(work, articulation)
-    foreseen = WORTH_CLOSING + FORESEEN * _largest_bend(work, articulation)
+    largest_bend = _largest(work, articulation.closure_bend, 3 * articulation.closure_count)
+    foreseen = WORTH_CLOSING + FORESEEN * largest_bend
     if first <= WORTH_CLOSING and _fastest_opening(work, articulation) * dt <= foreseen:
         return 0
     compose_inertias(ints, floats, work, articulation)
@@ -134,17 +135,15 @@ def _restore_state(floats: FloatArray, work: FloatArray, articulation: Articulat
 
 @kernel
 def _widest_gap(work: FloatArray, articulation: Articulation) -> float:
-    widest: float = 0.0
-    for k in range(3 * articulation.closure_count):
-        widest = max(widest, abs(float(work[articulation.closure_gap + k])))
-    return widest
+    return _largest(work, articulation.closure_gap, 3 * articulation.closure_count)
 
 
 @kernel
-def _largest_bend(work: FloatArray, articulation: Articulation) -> float:
+def _largest(work: FloatArray, first: int, count: int) -> float:
+    """Largest magnitude of some numbers."""
     largest: float = 0.0
-    for k in range(3 * articulation.closure_count):
-        largest = max(largest, abs(float(work[articulation.closure_bend + k])))
+    for k in range(first, first + count):
+        largest = max(largest, abs(float(work[k])))
     return largest
 
 
@@ -161,10 +160,8 @@ def _widest_loop(work: FloatArray, articulation: Articulation) -> int:
 @kernel
 def _fastest_opening(work: FloatArray, articulation: Articulation) -> float:
     """Largest speed at which ends of loops separate [m/s] or turn apart [rad/s]."""
-    fastest: float = 0.0
-    for r in range(articulation.row_count, articulation.total_rows):
-        fastest = max(fastest, abs(float(work[articulation.row_rate + r])))
-    return fastest
+    rows = articulation.row_count
+    return _largest(work, articulation.row_rate + rows, articulation.total_rows - rows)
 
 
 @kernel
