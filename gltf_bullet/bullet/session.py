@@ -147,8 +147,8 @@ class EngineSession:
         divides impulses by the current time step, which is several of those that its last step
         took.
         """
-        self._undivided: float | None = None
-        """The world's own time step [s] while a step is divided; else ``None``."""
+        self._parts: tuple[EngineSettings, int, EngineSettings] | None = None
+        """Settings, a number of engine steps, and the settings of each of these."""
         self.divided_settings: EngineSettings | None = None
         """Settings of the engine while a step is divided; else ``None``."""
         self._untagged: set[int] = set()
@@ -286,35 +286,35 @@ class EngineSession:
             )
         return self.known_settings
 
-    def divide(self, settings: EngineSettings, part: float) -> EngineSettings:
-        """Make engine steps of a part of the world's time step, until :meth:`undivide`.
+    def part_settings(self, settings: EngineSettings, parts: int) -> EngineSettings:
+        """Return the settings of each of the engine steps that a step of ``settings`` is made of.
 
-        Args:
-            settings: Settings of the undivided world.
-            part: Length of the coming engine steps [s].
-
-        Returns:
-            The settings of the engine meanwhile.
+        The same object is returned as long as settings and number are the same.
         """
-        if self.divided_settings is not None and self.divided_settings.time_step == part:
-            return self.divided_settings
-        pybullet.setPhysicsEngineParameter(fixedTimeStep=part, physicsClientId=self.client_id)
-        self._undivided = settings.time_step
-        self.divided_settings = EngineSettings(part, settings.substeps, settings.gravity)
-        return self.divided_settings
+        if parts == 1:
+            return settings
+        known = self._parts
+        if known is None or known[0] is not settings or known[1] != parts:
+            length = settings.time_step / parts
+            part = EngineSettings(length, settings.substeps, settings.gravity)
+            known = self._parts = (settings, parts, part)
+        return known[2]
+
+    def divide(self, part: EngineSettings) -> None:
+        """Make engine steps of a part of the known time step, until :meth:`undivide`."""
+        self._set_time_step(part.time_step)
+        self.divided_settings = part
 
     def undivide(self) -> None:
         """Restore the world's own time step after :meth:`divide`; no effect otherwise."""
-        if (
-            self._undivided is not None
-            and self.divided_settings is not None
-            and pybullet.isConnected(self.client_id)
-        ):
-            self.force_scale = self._undivided / self.divided_settings.time_step
-            pybullet.setPhysicsEngineParameter(
-                fixedTimeStep=self._undivided, physicsClientId=self.client_id
-            )
-        self._undivided = self.divided_settings = None
+        part, self.divided_settings = self.divided_settings, None
+        if part is not None and pybullet.isConnected(self.client_id):
+            whole = self.known_settings.time_step
+            self.force_scale = whole / part.time_step
+            self._set_time_step(whole)
+
+    def _set_time_step(self, seconds: float) -> None:
+        pybullet.setPhysicsEngineParameter(fixedTimeStep=seconds, physicsClientId=self.client_id)
 
     def step(self) -> None:
         """Advance the world by one time step.

@@ -107,10 +107,8 @@ class SceneCore:
         self.is_removed = False
         self._write_pointer = write_pointer
         self._start = SceneStart(self, session)
-        self.may_divide = options.substeps == "auto"
-        """True if a step may be divided into several engine steps as joints need."""
-        self.is_divided_by_need = options.substeps in ("auto", 1)
-        """True if the number of engine steps per step is not fixed by the options."""
+        self._divided: tuple[EngineSettings, int] | None = None
+        """Settings of the world, and the number of engine steps in each step."""
         self.acting: SceneGraph | None = None
         """The file's behavior graph, set by ``Scene``."""
         self.listeners: list[Callable[[], object]] = []
@@ -145,6 +143,7 @@ class SceneCore:
     def _take_over(self, world: EngineWorld) -> None:
         """Use ``world`` as this scene's, with nodes and animations that follow its bodies."""
         self.world = world  # the engine's side of this scene
+        self._divided = None
         self.followers.follow(world, lambda: self.model.now)
         self._scenery = [s for s in world.shown_links.scenery if s.owner is not None]
         self._has_triggers = not world.triggers.is_idle
@@ -200,6 +199,7 @@ class SceneCore:
         """Change masses in place; return False if they need a rebuild."""
         if is_done := self.world.change_masses(self.model.now, physics):
             self.model.edit(physics)
+            self._divided = None
         return is_done
 
     def _remake(
@@ -266,7 +266,7 @@ class SceneCore:
         """True if kernels may make the next step, as far as nodes and animations are concerned."""
         if self._is_busy or self.is_removed or self.world.free.forces or self._start.is_wanted:
             return False
-        return self.is_divided_by_need and (self.acting is None or self.acting.is_idle)
+        return self.acting is None or self.acting.is_idle
 
     @property
     def is_unattended(self) -> bool:
@@ -284,15 +284,35 @@ class SceneCore:
         """True if code of others may have changed the world since the last step began."""
         return bool(self._is_busy or self.listeners or self.events or self._acts)
 
-    def begin_step(self, settings: EngineSettings) -> None:
-        """Do what comes once in a step: the state to reset to, animations, the world's settings."""
+    def engine_steps(self, settings: EngineSettings) -> int:
+        """Return the number of engine steps that each step of the world needs for this scene.
+
+        It follows from the file, its properties and the world's settings, never from motion.
+        """
+        known = self._divided
+        if known is None or known[0] is not settings:
+            wanted = self.options.substeps
+            if settings.substeps > 1:
+                steps = 1  # the user has divided the engine's steps
+            elif wanted == "auto":
+                steps = self.world.engine_steps(settings)
+            else:
+                steps = wanted
+            known = self._divided = (settings, steps)
+        return known[1]
+
+    def begin_step(self, settings: EngineSettings, part_settings: EngineSettings) -> None:
+        """Do what comes once in a step: the state to reset to, animations, the world's settings.
+
+        ``part_settings``: those of each of the engine steps that it is made of.
+        """
         if self._start.is_wanted:
             self._start.take()
         if self.acting is not None:
             self.acting.before_step(settings.time_step)
         if self.followers.are_busy:
             self._follow_animations(settings.time_step)
-        self.world.learn_settings(settings)
+        self.world.learn_settings(part_settings)
 
     def apply_forces(self, settings: EngineSettings, part: int, parts: int) -> None:
         """Apply what the engine lacks for the coming engine step, except joint forces.

@@ -3,7 +3,7 @@
 ::
 
     begin      first step: the state that reset() goes back to; animations; settings of the world
-    divide     how far things can move in the step gives the number of the engine's steps in it
+    divide     the file and the time step give the number of the engine's steps in it
     each part  forces and targets of the scenes -> joint-space solve -> contact softness
                -> the engine's step -> its consequences: loops, surfaces, fast bodies
                -> nodes, triggers
@@ -17,9 +17,8 @@ user's own loop.
 
 from __future__ import annotations
 
-import math
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
@@ -36,7 +35,6 @@ from gltf_bullet.errors import WorldChangedError
 from gltf_bullet.number_ranges import step_count
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
-from gltf_bullet.solver.step_division import LIMBS_APART, LIMBS_MEET, MOST_STEPS
 
 __all__ = ["StepProgram", "step_world"]
 
@@ -108,9 +106,8 @@ class StepProgram:
             made = 0 if is_asked else self._make_compiled(cores, count - done)
             is_asked = False
             if not made:
-                is_next = done > 0 and not any(core.is_interfered for core in cores)
                 with _errors_of(cores):
-                    self._make_one(cores, caller, is_next=is_next)
+                    self._make_one(cores, caller)
                 made = 1
             for core in cores:
                 if core.events:
@@ -147,20 +144,14 @@ class StepProgram:
         settings = self._session.settings()
         for core in cores:
             core.world.learn()
-        self._begin(cores, settings)
-        parts = self._parts(cores, settings)
+        parts = _parts(cores, settings)
+        part_settings = self._session.part_settings(settings, parts)
+        self._begin(cores, settings, part_settings)
         self._begun, self._asked, self._finished = list(cores), [caller], []
         self._events = {}
-        for part, left, part_settings in self._split(cores, settings, parts):
-            if left == 1:
-                self._apply_forces(
-                    cores, part_settings, part=part, parts=part + 1, is_next=part > 0
-                )
-            else:
-                self._make_part(
-                    cores, part_settings, part=part, parts=part + left, is_next=part > 0
-                )
-                self._collect(cores)
+        for part in range(parts - 1):
+            self._make_part(cores, part_settings, part, parts)
+        self._apply_forces(cores, part_settings, parts - 1, parts)
         for core in cores:
             core.skipped.is_open = True
 
@@ -189,54 +180,38 @@ class StepProgram:
 
     # --- one step -----------------------------------------------------------------------------
 
-    def _make_one(self, cores: Sequence[SceneCore], caller: SceneCore, *, is_next: bool) -> None:
+    def _make_one(self, cores: Sequence[SceneCore], caller: SceneCore) -> None:
         """Make one step by calls from Python."""
-        session = self._session
-        settings = session.known_settings if is_next else self._settings_now(cores, caller)
-        self._begin(cores, settings)
-        parts = self._parts(cores, settings)
+        settings = self._settings_now(cores, caller)
+        parts = _parts(cores, settings)
+        part_settings = self._session.part_settings(settings, parts)
+        self._begin(cores, settings, part_settings)
         if parts == 1:
-            self._make_part(cores, settings, is_next=is_next)
+            self._make_part(cores, settings)
             for core in cores:
                 core.world.end_step()
             return
         times = [core.time + settings.time_step for core in cores]
         self._events = {}
+        self._make_parts(cores, part_settings, 0, parts, times)
+
+    def _make_parts(
+        self,
+        cores: Sequence[SceneCore],
+        settings: EngineSettings,
+        first: int,
+        parts: int,
+        times: Sequence[float],
+    ) -> None:
+        """Make the engine steps of a step from the ``first`` on; ``times`` [s]: at its end."""
         try:
-            for part, left, part_settings in self._split(cores, settings, parts):
-                self._make_part(
-                    cores, part_settings, part=part, parts=part + left, is_next=is_next or part > 0
-                )
-                self._collect(cores)
+            for part in range(first, parts):
+                self._make_part(cores, settings, part, parts)
         finally:
-            session.undivide()
+            self._session.undivide()
         for core, time in zip(cores, times, strict=True):
             core.time, core.events = time, self._events.get(core, ())
             core.world.end_step()
-
-    def _split(
-        self, cores: Sequence[SceneCore], settings: EngineSettings, parts: int
-    ) -> Iterator[tuple[int, int, EngineSettings]]:
-        """Divide a step, and divide the rest again if a part has made something faster.
-
-        Without that, one of a hundred heaps of dolls that fall at 9 m/s was flung away: what the
-        first doll hit turned at 140 rad/s, in parts of a length for 10.
-
-        Yields: The number of a part, how many are left with it, and the engine's settings in it.
-        """
-        if parts == 1:
-            yield 0, 1, settings
-            return
-        whole = remaining = settings.time_step
-        part, left, length = 0, parts, whole / parts
-        while left:
-            if part:
-                most = math.ceil(remaining * MOST_STEPS / whole - 1e-9)
-                needed = min(self._parts(cores, settings, remaining), most)
-                if needed > left:
-                    left, length = needed, remaining / needed
-            yield part, left, self._session.divide(settings, length)
-            remaining, part, left = remaining - length, part + 1, left - 1
 
     def _collect(self, cores: Sequence[SceneCore]) -> None:
         """Add the events of a part of a step to those of the others."""
@@ -244,74 +219,32 @@ class StepProgram:
             if core.events:
                 self._events[core] = self._events.get(core, ()) + core.events
 
-    def _begin(self, cores: Sequence[SceneCore], settings: EngineSettings) -> None:
+    def _begin(
+        self, cores: Sequence[SceneCore], settings: EngineSettings, part_settings: EngineSettings
+    ) -> None:
         for core in cores:
-            core.begin_step(settings)
-
-    def _parts(
-        self, cores: Sequence[SceneCore], settings: EngineSettings, dt: float | None = None
-    ) -> int:
-        """Return the number of engine steps in the coming step, or in the rest of it: ``dt``."""
-        if settings.substeps > 1:  # somebody has divided it already
-            return 1
-        wanted, is_begun = 1, dt is not None
-        dt = settings.time_step if dt is None else dt
-        asks: list[SceneCore] = []
-        for core in cores:
-            if core.options.substeps != "auto":
-                wanted = wanted if is_begun else max(wanted, core.options.substeps)
-            elif core.world.is_jointed:
-                asks.append(core)
-        if asks:
-            needed = self._needed(asks, dt)
-            if needed > 1 and not is_begun:
-                for core in asks:
-                    core.world.articulations.solver.warnings.name_divided(dt)
-            wanted = max(wanted, needed)
-        return wanted
-
-    def _needed(self, cores: Sequence[SceneCore], dt: float) -> int:
-        """Return the number of engine steps that joints need for a step of ``dt`` seconds.
-
-        Thin links need more than their speeds do, if something is in reach.
-        """
-        joints = self._joints_of(cores)
-        needed = joints.steps_needed(dt)
-        if needed == 1:
-            return 1
-        are_apart = all(core.world.free_space.are_limbs_apart for core in cores)
-        roomy = joints.steps_needed(dt, LIMBS_APART if are_apart else LIMBS_MEET)
-        if roomy == needed or all(core.world.free_space.is_free(dt) for core in cores):
-            return roomy
-        return joints.steps_needed(dt)
+            core.begin_step(settings, part_settings)
+        if part_settings is not settings:
+            self._session.divide(part_settings)
 
     def _make_part(
-        self,
-        cores: Sequence[SceneCore],
-        settings: EngineSettings,
-        *,
-        part: int = 0,
-        parts: int = 1,
-        is_next: bool,
+        self, cores: Sequence[SceneCore], settings: EngineSettings, part: int = 0, parts: int = 1
     ) -> None:
-        """Make one step of the engine."""
+        """Make one step of the engine, the ``part``-th of those of a step."""
+        all_cores = cores
         passive = [] if len(cores) == 1 or parts > 1 else _passive_scenes(cores, settings)
         if passive:
             cores = [core for core in cores if core not in passive]
-        self._apply_forces(cores, settings, part=part, parts=parts, is_next=is_next)
+        self._apply_forces(cores, settings, part, parts)
         self._session.step()
         if passive:
             self._finish_passive(passive, settings)
         self._finish(cores, settings, is_last=part == parts - 1)
+        if parts > 1:
+            self._collect(all_cores)
 
     def _apply_forces(
-        self,
-        cores: Sequence[SceneCore],
-        settings: EngineSettings,
-        *,
-        part: int = 0,
-        parts: int = 1,
-        is_next: bool,
+        self, cores: Sequence[SceneCore], settings: EngineSettings, part: int = 0, parts: int = 1
     ) -> None:
         """Apply all forces and commands before the engine's step."""
         for core in cores:
@@ -319,7 +252,7 @@ class StepProgram:
         dt, gravity = settings.time_step, settings.gravity
         jointed = [core for core in cores if core.world.is_jointed]
         if jointed:
-            self._joints_of(jointed).before_step(dt, gravity, is_next=is_next)
+            self._joints_of(jointed).before_step(dt, gravity)
         self._softness.before_step(settings)
 
     def _finish(
@@ -349,35 +282,53 @@ class StepProgram:
     def _make_compiled(self, cores: Sequence[SceneCore], count: int) -> int:
         """Make the next steps in one call of kernels; return how many, 0 if they need Python."""
         # Called in every step: a call is a hundredth of a cart-pole's step.
-        settings, is_one = self._session.known_settings, len(cores) == 1
-        may_divide = leaves_something = have_triggers = False
+        whole, is_one = self._session.known_settings, len(cores) == 1
+        parts = cores[0].engine_steps(whole) if is_one else _parts(cores, whole)
+        settings = whole if parts == 1 else self._session.part_settings(whole, parts)
+        leaves_something = have_triggers = False
         for core in cores:
             if not core.may_be_compiled:
                 return 0
             compiled = core.world.compiled_steps
             if not (compiled.are_possible(settings) and (is_one or compiled.may_join())):
                 return 0
-            if core.may_divide:
-                may_divide = True
             if core.listeners or compiled.leave_something:
                 leaves_something, count = True, 1
             if compiled.have_triggers:
                 have_triggers = True
+        if leaves_something and parts > 1:
+            return 0
         joints = compiled.joints if is_one else self._joints_of(cores)
-        over, is_open, is_stepped = joints.make(settings, count, may_divide=may_divide)
+        over, part, is_open, is_stepped = joints.make(settings, count, parts)
         if have_triggers and not leaves_something:
             leaves_something = any(core.world.compiled_steps.have_overlaps for core in cores)
-        if leaves_something and over and not is_open:
-            over, is_open, is_stepped = over - 1, True, True
+        if leaves_something and over and not is_open and not part:
+            over, part = over - 1, parts - 1
+            is_open = is_stepped = True
         if over:
             for core in cores:
-                core.note_steps(settings.time_step, over)
-        if not is_open:
+                core.note_steps(whole.time_step, over)
+            self._session.force_scale = parts
+        if not (is_open or part):
             return over
-        if not is_stepped:
-            self._session.step()
+        times = [core.time + whole.time_step for core in cores]
         for core in cores:
-            core.finish_step(settings)
+            core.note_steps(settings.time_step, part)
+        if parts > 1:
+            self._session.divide(settings)
+            self._events = {}
+        if is_open:
+            if not is_stepped:
+                self._session.step()
+            part += 1
+            self._finish(cores, settings, is_last=part == parts)
+        if parts == 1:
+            for core in cores:
+                core.world.end_step()
+            return over + 1
+        self._collect(cores)
+        with _errors_of(cores):
+            self._make_parts(cores, settings, part, parts, times)
         return over + 1
 
     def _joints_of(self, cores: Sequence[SceneCore]) -> JointSteps:
@@ -430,6 +381,14 @@ class StepProgram:
         for number in self._watch.find_fast():
             watched[number].before_step(settings.time_step, settings.gravity)
             seen[number].world.put_back_fast()
+
+
+def _parts(cores: Sequence[SceneCore], settings: EngineSettings) -> int:
+    """Return the number of engine steps in each step of a world; the finest scene's is that of all.
+
+    It follows from files and settings alone: a step is the same whatever moves in it.
+    """
+    return max([core.engine_steps(settings) for core in cores])
 
 
 def _errors_of(cores: Sequence[SceneCore]) -> AbstractContextManager[object]:

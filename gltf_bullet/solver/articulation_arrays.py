@@ -241,14 +241,8 @@ class Articulation:
     """Estimated generalized force of others in a single step, which is being divided."""
     predicted_contact_force: int = table(MEMORY, "n")
     """Generalized force of contacts in the last step as its solve predicted it."""
-    last_velocity: int = table(MEMORY, "n")
-    """Velocities at the beginning of the last step."""
     last_mass: int = table(MEMORY, "n", "n")
     """Mass matrix at the beginning of the last step."""
-    last_division: int = table(MEMORY, 1)
-    """Engine steps that the last step needed, as a real number: see ``step_division``."""
-    coming_division: int = table(MEMORY, 1)
-    """Engine steps that the coming step needs, likewise."""
     compliant_force: int = table(MEMORY, "n")
     """Generalized force of drives and soft limits in the last step."""
     last_state: int = table(MEMORY, "s")

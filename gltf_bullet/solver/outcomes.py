@@ -15,8 +15,6 @@ STATE_LOST = 1 << 1
 NEW_CONTACTS = 1 << 2
 """A scene has contacts that the contact table does not hold: see each one's ``touching``; nothing
 was solved."""
-DIVIDES = 1 << 3
-"""The step needs several engine steps, as ``parts`` in the first row says; nothing was done."""
 STEPPED = 1 << 4
 """The engine has made its step."""
 NOT_APPLIED = 1 << 5

@@ -20,8 +20,6 @@ EVALUATE = 3
 """Compute poses, velocities, mass matrix and row values of the articulation ``number``."""
 READ_MOTORS = 5
 """Read the motor forces into the memory, for a snapshot."""
-DIVIDE = 7
-"""Compute how many engine steps the coming step needs: see ``step_division``."""
 CLOSE = 4
 """Close the loops that the last step has left open."""
 
@@ -71,7 +69,9 @@ class _SceneColumns(NamedTuple):
     steps: int = 1
     """Count of the steps to be made at once, then of those that were made."""
     parts: int = 1
-    """Engine steps that the coming step needs, if it needs several."""
+    """Count of the engine steps that each step is made of."""
+    part: int = 1
+    """Count of the engine steps that were made of an unfinished step."""
     size: int = 0
 
 
@@ -96,4 +96,4 @@ def row_of(
     It holds addresses: whoever keeps it keeps the arrays as well.
     """
     arrays = addresses(ints, floats, work, index, values, *engine, *touch)
-    return np.array([[*arrays, 0, 0, *addresses(sense), 0, 0, 1]], dtype=np.int64)
+    return np.array([[*arrays, 0, 0, *addresses(sense), 0, 0, 1, 0]], dtype=np.int64)

@@ -60,7 +60,6 @@ from gltf_bullet.solver.outcomes import (
 from gltf_bullet.solver.row_metrics import add_path, measure_rows, place_point, prescribed_rate
 from gltf_bullet.solver.scene_table import (
     CLOSE,
-    DIVIDE,
     EVALUATE,
     FINISH,
     GATHER,
@@ -70,12 +69,7 @@ from gltf_bullet.solver.scene_table import (
     SCENE,
     SOLVE,
 )
-from gltf_bullet.solver.step_division import (
-    last_engine_step,
-    remember_division,
-    steps_needed,
-    whole_step,
-)
+from gltf_bullet.solver.step_division import last_engine_step, whole_step
 from gltf_bullet.solver.tree_dynamics import evaluate_tree
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -111,8 +105,6 @@ def _prepare_one(
             articulation = articulation_at(ints, ints[scene.articulations + k])
             read_motors_for_snapshot(ints, floats, work, articulation, dt)
         return 0
-    if stage == DIVIDE:
-        return int(steps_needed(ints, floats, work, dt, number))
     if stage == CLOSE:
         found = 0
         for k in range(scene.articulation_count):
@@ -144,7 +136,6 @@ def _set_up_rows(
         articulation = articulation_at(ints, ints[scene.articulations + k])
         evaluate_tree(ints, floats, work, articulation)
         if scene.part == 0:
-            remember_division(floats, work, articulation)
             for i in range(articulation.dof_count):
                 floats[articulation.external_pulse + i] = 0.0
     add_contact_forces(ints, floats, work, index, values, number, contacts, dt)
@@ -179,9 +170,8 @@ def prepare(
 
     Args:
         scenes: Their arrays, a row each: see ``scene_table.row_of``.
-        stage: PREPARE, CLOSE, DIVIDE, READ_MOTORS or EVALUATE.
-        number: Of this scene in the sides of contacts; of the articulation for EVALUATE;
-            1 for DIVIDE where nothing is in their way.
+        stage: PREPARE, CLOSE, READ_MOTORS or EVALUATE.
+        number: Of this scene in the sides of contacts; of the articulation for EVALUATE.
         contacts: How many were filled in.
         dt: [s]
         gx: Gravity that the engine applies [m/s^2], world axes.
@@ -191,11 +181,10 @@ def prepare(
     Returns:
         LOOPS_MOVED if the engine must be given coordinates and velocities, LOOP_OPEN if a loop
         stays open.
-        For DIVIDE the largest number of engine steps that any articulation needs.
     """
     found = 0
     for row in range(len(scenes)):
-        one = _prepare_one(
+        found |= _prepare_one(
             ints_at(scenes, row, SCENE.ints),
             floats_at(scenes, row, SCENE.floats),
             floats_at(scenes, row, SCENE.work),
@@ -203,7 +192,6 @@ def prepare(
             floats_at(scenes, row, SCENE.island_floats),
             stage, number, contacts, dt, gx, gy, gz,
         )  # fmt: skip
-        found = max(found, one) if stage == DIVIDE else found | one
     return found
 
 

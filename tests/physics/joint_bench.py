@@ -212,7 +212,7 @@ class Bench:
 
     def step(self, count: int = 1) -> None:
         for _ in range(count):
-            JointSteps([self.art]).before_step(self.dt, self.gravity, is_next=False)
+            JointSteps([self.art]).before_step(self.dt, self.gravity)
             pybullet.stepSimulation(physicsClientId=self.client)
             self.art.after_step()
             self.time += self.dt

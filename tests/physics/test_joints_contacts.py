@@ -78,7 +78,7 @@ def test_drives_of_two_scenes_in_one_world_press_on_each_other(
     other.art.contacts.register(bench.art.contacts.owners, {})
     for _ in range(round(3.0 / bench.dt)):
         for one in (bench, other):
-            JointSteps([one.art]).before_step(bench.dt, WEIGHTLESS, is_next=False)
+            JointSteps([one.art]).before_step(bench.dt, WEIGHTLESS)
         pybullet.stepSimulation(physicsClientId=bench.client)
         for one in (bench, other):
             one.art.after_step()

@@ -56,8 +56,8 @@ class Run:
             joints = scene.core.world.compiled_steps.joints
             make = joints.make
 
-            def counted(settings: EngineSettings, count: int, *, may_divide: bool) -> MadeSteps:
-                made = make(settings, count, may_divide=may_divide)
+            def counted(settings: EngineSettings, count: int, parts: int = 1) -> MadeSteps:
+                made = make(settings, count, parts)
                 self.by_kernels += made.over + (made.is_open and made.is_stepped)
                 return made
 

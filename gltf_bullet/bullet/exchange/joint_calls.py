@@ -204,13 +204,10 @@ class MultibodyStates:
         self._fixed: dict[int, tuple[_BasePose, tuple[float, ...]]] = {}
         """Pose of each fixed base at rest, and its state."""
 
-    def read(self, *, is_next: bool = False) -> bool:
+    def read(self) -> bool:
         """Read coordinates and velocities of everything from the engine.
 
         If they are not finite it returns False and keeps the former numbers.
-
-        ``is_next``: nothing but an engine step has happened since the last read, so bases at rest
-        are still at rest.
         """
         state: list[float] = []
         motors: list[float] = []
@@ -222,8 +219,7 @@ class MultibodyStates:
                 for part in pybullet.getBaseVelocity(body, client):
                     state += part
             elif floats:
-                rests = is_next and body in self._fixed
-                state += self._fixed[body][1] if rests else self._read_fixed(body)
+                state += self._read_fixed(body)
             if balls:
                 joints = pybullet.getJointStatesMultiDof(body, links, client)
                 for joint in joints:

@@ -273,13 +273,6 @@ class ArticulationSet(JointedLinks):
         self.arena.ints[SUBSTEPS] = substeps
         self.arena.ints[PART] = part
         self.arena.ints[PARTS] = parts
-        if self.is_any:
-            self.solver.is_last_part = part == parts - 1
-
-    def end_parts(self) -> None:
-        """Return to steps of a single engine step."""
-        self.arena.ints[PART] = 0
-        self.arena.ints[PARTS] = 1
 
     def move_anchors(self, dt: float) -> None:
         """Set poses and velocities of the anchors' bodies in the engine, before the solve."""

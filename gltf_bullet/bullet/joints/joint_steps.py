@@ -24,7 +24,6 @@ from gltf_bullet.solver.engine.stepping import (
     AT_ONCE,
     BY_SCENE,
     CHECK_WORLD,
-    DIVIDE,
     FIND_CONTACTS,
     FORCES,
     READ,
@@ -34,7 +33,6 @@ from gltf_bullet.solver.engine.stepping import (
 )
 from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.scene_table import PREPARE, SCENE
-from gltf_bullet.solver.step_division import NO_ROOM
 
 __all__ = ["JointSteps", "MadeSteps"]
 
@@ -42,7 +40,7 @@ _PATIENCE = 8
 """Number of steps after which kernels try again a scene whose contacts they did not know."""
 _CANNOT = outcomes.REFUSED | outcomes.STATE_LOST
 """Outcomes if the engine did not answer or has lost a body: reading each scene shows which one."""
-_NOT_MADE = _CANNOT | outcomes.NEW_CONTACTS | outcomes.DIVIDES
+_NOT_MADE = _CANNOT | outcomes.NEW_CONTACTS
 """Outcomes of a step that kernels leave to Python before it has changed anything."""
 _STEPPED = outcomes.STEPPED
 _OVER = outcomes.STEPPED | outcomes.LOOPS_CHECKED | outcomes.SENSED
@@ -54,8 +52,10 @@ class MadeSteps(NamedTuple):
 
     over: int
     """Number of finished steps."""
+    part: int = 0
+    """Number of finished engine steps of the next one."""
     is_open: bool = False
-    """True if one more was begun, which Python has to finish."""
+    """True if one more engine step was begun, which Python has to finish."""
     is_stepped: bool = False
     """True if kernels have made the engine's step of that one too."""
 
@@ -118,28 +118,14 @@ class JointSteps:
             return False
         return not advance(self._table.now()[0], CHECK_WORLD, 0.0, 0.0, 0.0, 0.0)
 
-    def steps_needed(self, dt: float, room: int = NO_ROOM) -> int:
-        """Return the number of engine steps that the present motion needs in ``dt`` seconds.
-
-        ``room``: what is in reach of the links, as ``solver.step_division`` has it.
-        """
-        solvers = self._solvers
-        if room == NO_ROOM and all(solver.is_native for solver in solvers):
-            table, cells = self._table.now()
-            found = int(advance(table, READ | DIVIDE, dt, 0.0, 0.0, 0.0))
-            if not found & _CANNOT:
-                return cells[SCENE.parts] if found & outcomes.DIVIDES else 1
-        return max(solver.steps_needed(dt, room) for solver in solvers)
-
     # --- the forces of one engine step --------------------------------------------------------
 
-    def before_step(self, dt: float, gravity: Sequence[float], *, is_next: bool) -> None:
+    def before_step(self, dt: float, gravity: Sequence[float]) -> None:
         """Find and apply all joint forces for one engine step of ``dt`` seconds.
 
         Args:
             dt: Length of the engine step [s].
             gravity: Gravity of the engine [m/s^2], world axes.
-            is_next: True if nothing but the engine has acted since the last step.
 
         Raises:
             EngineError: A force is not finite; its scene, and all that it touches, got nothing.
@@ -155,7 +141,7 @@ class JointSteps:
             done = self._solve_in_kernels(known, dt, gravity)
             solvers = [solver for solver in solvers if solver not in done]
         if solvers:
-            _solve_in_python(solvers, dt, gravity, is_next=is_next)
+            _solve_in_python(solvers, dt, gravity)
         for scene in self.scenes:
             scene.tighten_loops()
 
@@ -198,25 +184,24 @@ class JointSteps:
 
     # --- whole steps --------------------------------------------------------------------------
 
-    def make(self, settings: EngineSettings, count: int, *, may_divide: bool) -> MadeSteps:
+    def make(self, settings: EngineSettings, count: int, parts: int = 1) -> MadeSteps:
         """Make the world's next steps in one call, as long as nothing in them needs Python.
 
         Call it only if nothing else acts in these steps, and after ``EngineIo.learn``.
 
         Args:
-            settings: Settings of the world.
+            settings: Settings of the world in an engine step.
             count: The most steps to make.
-            may_divide: False if a step that needs several engine steps is made of one all the same.
+            parts: Number of engine steps in each.
 
         Returns:
-            The steps that were made: none if the world or its contacts have changed, or if the next
-            step has to be divided.
+            The steps that were made: none if the world or its contacts have changed.
 
         Raises:
             EngineError: A force is not finite; the engine was given nothing.
         """
         dt, gravity = settings.time_step, settings.gravity
-        stages = WHOLE_STEP if may_divide else WHOLE_STEP & ~DIVIDE
+        stages = WHOLE_STEP
         if not self._is_one:
             stages |= BY_SCENE
         steps = min(count, AT_ONCE)
@@ -233,7 +218,7 @@ class JointSteps:
         islands = solvers[0].islands
         # Spelled out for one scene: of a cart-pole's step a call is a hundredth.
         table, cells = (islands.row, islands.cells) if self._is_one else self._table.now()
-        cells[SCENE.steps] = steps
+        cells[SCENE.steps], cells[SCENE.parts] = steps, parts
         gx, gy, gz = gravity
         found = advance(table, stages, dt, gx, gy, gz)
         if (
@@ -242,26 +227,31 @@ class JointSteps:
             and self._table.recall_contacts(table)
         ):
             table, cells = self._table.now()
-            cells[SCENE.steps] = steps
+            cells[SCENE.steps], cells[SCENE.parts] = steps, parts
             found = advance(table, stages, dt, gx, gy, gz)
-        made = cells[SCENE.steps]
+        made = cells[SCENE.steps] * parts + cells[SCENE.part] if stages & STEP else 1
         if found & _NOT_MADE:
             # Unless a body is lost, such a step was the first.
-            return MadeSteps(made - 1) if found & outcomes.STATE_LOST else _NONE_MADE
+            if found & outcomes.STATE_LOST:
+                return MadeSteps(*divmod(made - 1, parts))
+            return _NONE_MADE
         if found & _STEPPED and not found & ~_OVER:  # most steps of all
             for solver in solvers:
                 solver.is_known = True
                 solver.note(dt, gravity)
+                if solver.external_forces and made >= parts:
+                    solver.end_step()
             if found != _STEPPED:  # only in calls for one scene
                 solvers[0].has_closed = bool(found & outcomes.LOOPS_CHECKED)
                 if found & outcomes.SENSED:
                     solvers[0].pairs_seen = cells[SCENE.pairs]
-            return _ONE_MADE if made == 1 else MadeSteps(made)
+            return _ONE_MADE if made == parts == 1 else MadeSteps(*divmod(made, parts))
         _take(solvers, table, found, dt, gravity)
         if found & outcomes.LOOPS_CHECKED:  # only in calls for one scene
             solvers[0].has_closed = True
             solvers[0].take_closed(found)
-        return MadeSteps(made - 1, is_open=True, is_stepped=bool(found & _STEPPED))
+        over, part = divmod(made - 1, parts)
+        return MadeSteps(over, part, is_open=True, is_stepped=bool(found & _STEPPED))
 
 
 def _take(
@@ -284,7 +274,7 @@ def _take(
 
 
 def _solve_in_python(
-    solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float], *, is_next: bool
+    solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]
 ) -> None:
     """Follow the contacts from scene to scene; islands that span several are solved once."""
     solver_of = {solver.contacts: solver for solver in _passive_last(solvers) if solver.has_joints}
@@ -297,7 +287,7 @@ def _solve_in_python(
     for solver in solver_of.values():
         if solver in solved:
             continue
-        touching = solver.find_contacts(dt, gravity, is_next=is_next)
+        touching = solver.find_contacts(dt, gravity)
         if touching is None:
             alone.append(solver)
             solver.contacts.is_reached = False
@@ -308,7 +298,7 @@ def _solve_in_python(
             other = solver_of.get(reader)
             is_free = other is not None and other not in solved and other not in alone
             if other is not None and is_free and touching.reaches_all(number):
-                other.read_for_other_solve(is_next=is_next)
+                other.read_for_other_solve()
                 joined[number] = other
         found = solver.solve_touching(touching, dt, gravity, joined)
         for one, status in found:

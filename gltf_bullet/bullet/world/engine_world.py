@@ -36,7 +36,6 @@ from gltf_bullet.bullet.contacts.squeezed_bodies import PassingPairs, SqueezedBo
 from gltf_bullet.bullet.exchange.native_calls import engine_row
 from gltf_bullet.bullet.gravity import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
-from gltf_bullet.bullet.joints.free_space import FreeSpace
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears, are_any_coupled
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.joints.scene_arrays import ArticulationMoment, ArticulationState
@@ -365,16 +364,6 @@ class EngineWorld:
             **{self.static_ids[node]: node for node in statics},
         }
 
-    @cached_property
-    def free_space(self) -> FreeSpace:
-        """Test of the space around jointed bodies."""
-        return FreeSpace(
-            self.client_id,
-            self.articulations.articulations,
-            [link for link, _ in self._table.solid_links()],
-            self._links.may_meet,
-        )
-
     def _may_be_fast(self) -> bool:
         return self.fast.is_any
 
@@ -495,6 +484,10 @@ class EngineWorld:
 
     # --- the step -----------------------------------------------------------------------------
 
+    def engine_steps(self, settings: EngineSettings) -> int:
+        """Return the number of engine steps that a step needs, by the file and the time step."""
+        return math.ceil(settings.time_step * (240.0 if self.is_jointed else 0.0) - 1e-6) or 1
+
     def learn_settings(self, settings: EngineSettings) -> None:
         """Adapt surfaces to the present settings of the world."""
         if settings is not self.compiled_steps.settings:
@@ -536,7 +529,7 @@ class EngineWorld:
         """Finish a step with all its engine steps."""
         self.free.forces.clear()
         if self.is_jointed:
-            self.articulations.end_parts()
+            self.articulations.solver.end_step()
 
     def learn(self) -> None:
         """Accept the present world as the known one for compiled steps."""

@@ -61,6 +61,8 @@ class Engine:
     contacts: int = _function("b3GetContactPointInformation")
     settings_command: int = _function("b3InitRequestPhysicsParamCommand")
     settings: int = _function("b3GetStatusPhysicsSimulationParameters")
+    change_settings_command: int = _function("b3InitPhysicsParamCommand")
+    set_time_step: int = _function("b3PhysicsParamSetTimeStep")
     control_command: int = _function("b3JointControlCommandInit2")
     set_force: int = _function("b3JointControlSetDesiredForceTorque")
     force_command: int = _function("b3ApplyExternalForceCommandInit")
@@ -260,6 +262,20 @@ def is_as_known(engine: Engine, client: int) -> bool:
         if engine.scratch[k] != engine.known[k]:
             return False
     return True
+
+
+@kernel
+def known_time_step(engine: Engine) -> float:
+    """The world's time step as it was read last [s]."""
+    return float(doubles_at(engine.known.ctypes.data, 1)[0])
+
+
+@kernel
+def change_time_step(engine: Engine, client: int, dt: float) -> None:
+    """Let the engine make steps of ``dt`` seconds."""
+    command = call(engine.change_settings_command, (client,))
+    call(engine.set_time_step, (command, dt))
+    submit(engine, client, command)
 
 
 @kernel

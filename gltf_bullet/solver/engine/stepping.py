@@ -17,6 +17,7 @@ from gltf_bullet.numba_aot import (
     size_of,
 )
 from gltf_bullet.solver import scene_table
+from gltf_bullet.solver.articulation_arrays import scene_at
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine.calls import (
     BODY_SIZE,
@@ -24,11 +25,13 @@ from gltf_bullet.solver.engine.calls import (
     Engine,
     body_at,
     byte_at,
+    change_time_step,
     copy_point,
     engine_at,
     engine_client,
     find_contacts,
     is_as_known,
+    known_time_step,
     last_body,
     last_constraint,
     make_step,
@@ -41,7 +44,6 @@ from gltf_bullet.solver.engine.calls import (
 from gltf_bullet.solver.engine.commands import apply_commands
 from gltf_bullet.solver.engine.contact_table import contact_table_at, has_contacts, reuse_contacts
 from gltf_bullet.solver.outcomes import (
-    DIVIDES,
     LOOPS_CHECKED,
     NEW_CONTACTS,
     NOT_APPLIED,
@@ -130,13 +132,11 @@ REMEMBER_WORLD = 128
 CLOSE = 512
 """Close the loops that the last step has opened; with READ only."""
 
-DIVIDE = 4096
-"""With READ: return DIVIDES, and do nothing more, if the step needs several engine steps."""
 BY_SCENE = 2048
 """With STEP: neither close loops nor let triggers watch; each scene does so itself."""
 FORCES = READ | FIND_CONTACTS | SET_UP_ROWS | SOLVE | APPLY
 """All stages but the engine's step."""
-WHOLE_STEP = CHECK_WORLD | FORCES | DIVIDE | STEP
+WHOLE_STEP = CHECK_WORLD | FORCES | STEP
 AT_ONCE = 50
 """Steps that are made before Python can hear Ctrl-C."""
 
@@ -300,6 +300,23 @@ def _remember_settings(scenes: IntTable, engine: Engine, client: int) -> int:
 
 
 @kernel
+def _is_known_world(scenes: IntTable, engine: Engine, client: int) -> bool:
+    # Marks first of all: another client in this place may be of another kind.
+    for row in range(len(scenes)):
+        if not _owns_bodies(engine, client, ints_at(scenes, row, SCENE.ownership)):
+            return False
+    return bool(is_as_known(engine, client))
+
+
+@kernel
+def _begin_part(scenes: IntTable, part: int, parts: int) -> None:
+    """Tell the solve which engine step of a step the coming one is."""
+    for row in range(len(scenes)):
+        scene = scene_at(ints_at(scenes, row, SCENE.ints), 0)
+        scene.part, scene.parts = part, parts
+
+
+@kernel
 def _go_through(
     scenes: IntTable,
     engine: Engine,
@@ -310,29 +327,11 @@ def _go_through(
     gy: float,
     gz: float,
 ) -> int:
-    """The stages of one step."""
-    if stages & CHECK_WORLD:
-        # Marks first of all: another client in this place may be of another kind.
-        for row in range(len(scenes)):
-            if not _owns_bodies(engine, client, ints_at(scenes, row, SCENE.ownership)):
-                return REFUSED
-        if not is_as_known(engine, client):
-            return REFUSED
+    """The stages of one engine step."""
     if stages & READ:
         found = _read(scenes, engine, client)
         if found:
             return found
-    if stages & DIVIDE:
-        needed = call(
-            engine.prepare,
-            (
-                scenes.ctypes.data, len(scenes), scenes.shape[1], scene_table.DIVIDE, 0, 0,
-                dt, gx, gy, gz,
-            ),
-        )  # fmt: skip
-        if needed > 1:
-            scenes[0, SCENE.parts] = needed
-            return DIVIDES
     if stages & FIND_CONTACTS:
         found = _find_contacts(scenes, engine, client, dt, gx, gy, gz)
         if found:
@@ -400,9 +399,11 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
     Args:
         scenes: Their arrays, a row each: see ``scene_table.row_of``; receives the outcome of
             each, as is returned.
-        stages: Which ones. STEP makes as many steps as ``steps`` in the first row says, as long as
-            nothing happens; it receives how many were begun, what is returned is of the last one.
-        dt: [s]
+        stages: Which ones. STEP makes as many steps as ``steps`` in the first row says, each of
+            ``parts`` engine steps, as long as nothing happens. ``steps`` receives how many were
+            finished, ``part`` how many engine steps of the next one were begun; what is returned
+            is of the last of these.
+        dt: Length of an engine step [s].
         gx: Gravity that the engine applies [m/s^2], world axes.
         gy: Likewise.
         gz: Likewise.
@@ -416,15 +417,25 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
         return REFUSED
     if stages & REMEMBER_WORLD:
         return _remember_settings(scenes, engine, client)
-    steps, made, last, wanted = scenes[0, SCENE.steps], 0, 0, stages & ~CHECK_WORLD
-    while made == 0 or (made < steps and _is_uneventful(scenes, last)):
-        found = _go_through(scenes, engine, client, stages, dt, gx, gy, gz)
-        if made > 0 and found & (REFUSED | NEW_CONTACTS | DIVIDES) and not found & STATE_LOST:
+    if stages & CHECK_WORLD and not _is_known_world(scenes, engine, client):
+        return REFUSED
+    if not stages & STEP:
+        return _go_through(scenes, engine, client, stages, dt, gx, gy, gz)
+    parts, made, last, now = max(scenes[0, SCENE.parts], 1), 0, 0, stages
+    wanted = parts * scenes[0, SCENE.steps]
+    if parts > 1:
+        change_time_step(engine, client, dt)
+    while made == 0 or (made < wanted and _is_uneventful(scenes, last)):
+        _begin_part(scenes, made % parts, parts)
+        found = _go_through(scenes, engine, client, now, dt, gx, gy, gz)
+        if made > 0 and found & (REFUSED | NEW_CONTACTS) and not found & STATE_LOST:
             break  # a step that Python shall make
         made, last = made + 1, found
         # Triggers have read the joints already.
-        stages = wanted & ~READ if found & SENSED else wanted
-    scenes[0, SCENE.steps] = made
+        now = stages & ~READ if found & SENSED else stages
+    if parts > 1:
+        change_time_step(engine, client, known_time_step(engine))
+    scenes[0, SCENE.steps], scenes[0, SCENE.part] = made // parts, made % parts
     return last
 
 

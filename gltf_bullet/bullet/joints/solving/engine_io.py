@@ -81,16 +81,13 @@ class EngineIo:
         self.forget_bases = self._states.forget_bases
         """Call it when a snapshot is made or restored."""
 
-    def read(self, *, is_next: bool = False) -> int:
+    def read(self) -> int:
         """Read coordinates and velocities of all joints and bases into the arena.
-
-        Args:
-            is_next: True if only the engine has changed them since the last time.
 
         Returns:
             0, or ``LOST`` if some are not finite; the arena keeps the last ones then.
         """
-        return 0 if self._states.read(is_next=is_next) else outcomes.STATE_LOST
+        return 0 if self._states.read() else outcomes.STATE_LOST
 
     def apply(self) -> None:
         """Apply the forces that the solve has found."""
@@ -139,10 +136,10 @@ class NativeIo(EngineIo):
         """Number of bodies whose contacts the solve includes."""
         self._blind_calls = 0
 
-    def read(self, *, is_next: bool = False) -> int:
+    def read(self) -> int:
         """See :meth:`EngineIo.read`."""
         found = int(advance(self._islands.row, stepping.READ, 0.0, 0.0, 0.0, 0.0))
-        return self._python.read(is_next=is_next) if found & outcomes.REFUSED else found
+        return self._python.read() if found & outcomes.REFUSED else found
 
     def apply(self) -> None:
         """See :meth:`EngineIo.apply`."""

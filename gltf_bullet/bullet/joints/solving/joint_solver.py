@@ -144,8 +144,6 @@ class JointSolver:
         """Reads joint states from the engine and applies forces."""
         self.external_forces: list[FloatArray] = []
         """Tables of the forces of :meth:`apply_force` in the coming step."""
-        self.is_last_part = True
-        """True if the coming engine step ends a step."""
         self.has_closed = False
         """True if kernels have closed the loops that the last step has opened."""
         self.is_known = False
@@ -191,16 +189,13 @@ class JointSolver:
 
     # --- reading ------------------------------------------------------------------------------
 
-    def read(self, *, is_next: bool = False) -> None:
+    def read(self) -> None:
         """Read coordinates and velocities of all joints and bases from the engine.
-
-        Args:
-            is_next: True if only the engine has changed them since the last time.
 
         Raises:
             EngineError: They are not finite; the joints are set to the last ones that were.
         """
-        self.require_found(self.io.read(is_next=is_next))
+        self.require_found(self.io.read())
 
     def read_motor_forces(self, dt: float) -> None:
         """Read motor forces into the memory, for a snapshot; ``dt`` [s] of the next step."""
@@ -224,8 +219,8 @@ class JointSolver:
             articulation.write_all()
         return all(articulation.are_finite() for articulation in places)
 
-    def _read(self, *, is_next: bool) -> None:
-        self.read(is_next=is_next)
+    def _read(self) -> None:
+        self.read()
         if self.gravity_change is None:
             return
         for articulation in self.articulations:
@@ -256,11 +251,9 @@ class JointSolver:
         """True if the scene has joints."""
         return bool(self.articulations)
 
-    def find_contacts(
-        self, dt: float, gravity: Sequence[float], *, is_next: bool
-    ) -> Touching | None:
+    def find_contacts(self, dt: float, gravity: Sequence[float]) -> Touching | None:
         """Read the engine; return the contacts of the articulations, or ``None``."""
-        self._read(is_next=is_next)
+        self._read()
         touching = self.contacts.read(dt, gravity)
         self.islands.cells[SCENE.touching] = touching is not None
         self.is_known = touching is None or not touching.readers
@@ -270,14 +263,6 @@ class JointSolver:
         """Raise ``EngineError`` for forces that are not finite; none was applied yet."""
         if status & outcomes.NOT_FINITE:
             raise EngineError(self.warnings.explain())
-
-    def steps_needed(self, dt: float, room: int) -> int:
-        """Return the number of engine steps that the present motion needs in ``dt`` seconds.
-
-        ``room``: what is in reach of the links, as ``solver.step_division`` has it.
-        """
-        self.read()
-        return int(prepare(self.row, scene_table.DIVIDE, room, 0, dt, 0.0, 0.0, 0.0))
 
     def recall_contacts(self, rows: FloatArray) -> bool:
         """Look up contacts of links that have touched before; return True if kernels may try again.
@@ -290,10 +275,12 @@ class JointSolver:
         """Record a step whose forces were applied."""
         self.last = (dt, gravity)
         self.pairs_seen, self.has_closed = None, False
-        if self.external_forces and self.is_last_part:
-            for external in self.external_forces:
-                external[:] = 0.0
-            self.external_forces.clear()
+
+    def end_step(self) -> None:
+        """Forget the forces of :meth:`apply_force`, at the end of a step of the user's."""
+        for external in self.external_forces:
+            external[:] = 0.0
+        self.external_forces.clear()
 
     def take(self, found: int, dt: float, gravity: Sequence[float]) -> None:
         """Finish what a kernel has solved, and applied unless its outcome says otherwise.
@@ -376,8 +363,8 @@ class JointSolver:
         status, others = self.islands.solve_touching(touching, dt, gravity, arenas)
         return [(self, status), *((solver, others[k]) for k, solver in joined.items())]
 
-    def read_for_other_solve(self, *, is_next: bool) -> None:
+    def read_for_other_solve(self) -> None:
         """Read the engine for the solve of another scene that includes this one's bodies."""
         self.is_known = False
-        self._read(is_next=is_next)
+        self._read()
         self.contacts.drop_contacts()

@@ -12,7 +12,6 @@ from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, 
 from gltf_bullet.planning.joints.rows import RowMetric
 from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.islands import islands_at
-from gltf_bullet.solver.step_division import MOST_STEPS
 from gltf_bullet.transforms import IntArray
 
 __all__ = ["StepWarnings"]
@@ -22,21 +21,6 @@ FORCES_NOT_FOUND = IssueKind(
     Severity.WARNING,
     "the joint forces of this body, and of all that it touched, were not found to the end in a "
     "step; limits and drives may have acted wrongly in it",
-)
-
-STEP_DIVIDED = IssueKind(
-    "STEP_DIVIDED",
-    Severity.INFO,
-    "the joints that carry this body move too far in a step of {time_step:.3g} s; such steps are "
-    "made of several of the engine's, in the first of which alone act forces that were given by "
-    "PyBullet's own calls to bodies without joints and to those of others",
-)
-STEP_TOO_LONG = IssueKind(
-    "STEP_TOO_LONG",
-    Severity.WARNING,
-    "the joints that carry this body move so far in a step of {time_step:.3g} s that {needed:.0f} "
-    "of the engine's would be needed, and at most {most} are made; limits and momentum may not "
-    "hold in it, but do at time steps of {rate:.3g} s",
 )
 
 JOINT_LIMIT_LEFT = IssueKind(
@@ -93,19 +77,6 @@ class StepWarnings:
                 if articulation.is_externally_driven(row):
                     planned = articulation.plan.joints[articulation.plan.rows[row].joint]
                     self._report(DRIVE_TAKEN_OVER, planned.joint.node)
-
-    def name_divided(self, dt: float) -> None:
-        """Report bodies whose joints move too far in a step of ``dt`` seconds."""
-        for articulation in self._articulations:
-            record, arena = articulation.record, articulation.arena
-            needed = float(arena.view(record, "coming_division")[0])
-            if needed > 1.0:
-                self._report(STEP_DIVIDED, _body_at(articulation, 0), time_step=dt)
-            if needed > MOST_STEPS:
-                self._report(
-                    STEP_TOO_LONG, _body_at(articulation, 0), time_step=dt, needed=needed,
-                    most=MOST_STEPS, rate=dt * MOST_STEPS / needed,
-                )  # fmt: skip
 
     def _name_left(self) -> None:
         """Report the joints whose limits are exceeded."""
