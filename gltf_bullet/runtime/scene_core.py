@@ -119,6 +119,7 @@ class SceneCore:
         try:
             self._take_over(world)
             self._issues += world.issues
+            self.engine_steps(session.settings())  # named at load
             self.reports = TriggerReports(world.triggers, lambda: self.asset.tree.names)
             self._start.expect()
             self.skipped = SkippedSteps(self)

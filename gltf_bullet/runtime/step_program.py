@@ -299,6 +299,8 @@ class StepProgram:
         if leaves_something and parts > 1:
             return 0
         joints = compiled.joints if is_one else self._joints_of(cores)
+        if parts > 1:
+            self._session.divided_settings = settings  # kernels set the time step, and restore it
         over, part, is_open, is_stepped = joints.make(settings, count, parts)
         if have_triggers and not leaves_something:
             leaves_something = any(core.world.compiled_steps.have_overlaps for core in cores)
@@ -310,6 +312,7 @@ class StepProgram:
                 core.note_steps(whole.time_step, over)
             self._session.force_scale = parts
         if not (is_open or part):
+            self._session.divided_settings = None
             return over
         times = [core.time + whole.time_step for core in cores]
         for core in cores:

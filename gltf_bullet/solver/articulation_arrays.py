@@ -25,7 +25,7 @@ from gltf_bullet.solver.tables import FLOATS, INTS, MEMORY, WORK, count, offsets
 
 __all__ = [
     "ANCHOR", "ANGLE", "CONE", "COORDINATE", "CUT", "FIXED", "FLOATING", "LINE", "LINK", "OFFSET",
-    "PART", "PARTICIPATION", "PARTS", "POINT", "POSE", "PRISMATIC", "REVOLUTE", "ROTATION",
+    "PART", "PARTICIPATION", "POINT", "POSE", "PRISMATIC", "REVOLUTE", "ROTATION",
     "SPHERICAL", "STATE_SIZES", "SUBSTEPS", "SWING", "TWIST_ANGLE", "Articulation", "SceneHeader",
     "articulation_at", "scene_at", "scratch_size",
 ]  # fmt: skip
@@ -101,8 +101,6 @@ class SceneHeader:
     """Number of the coming engine step among those that a step is divided into."""
     substeps: int
     """Substeps that the engine makes of one engine step."""
-    parts: int
-    """Engine steps that a step is divided into; 0 means 1."""
 
 
 @record
@@ -370,7 +368,7 @@ scene_at = record_reader(SceneHeader)
 articulation_at = record_reader(Articulation)
 
 # Python sets these in each step: an entry of an array is set in a tenth of the time.
-SUBSTEPS, PART, PARTS = (place_of(SceneHeader, name) for name in ("substeps", "part", "parts"))
+SUBSTEPS, PART = (place_of(SceneHeader, name) for name in ("substeps", "part"))
 PARTICIPATION = place_of(Articulation, "participation")
 
 

@@ -208,12 +208,11 @@ def _invert(values: FloatArray, m: int, out: int) -> None:
 
 @kernel
 def add_contact_rows(
-    index: IntArray, values: FloatArray, dt: float, since: float, share: float, whole: float
+    index: IntArray, values: FloatArray, dt: float, since: float, share: float
 ) -> None:
     """Three rows for each contact that presses, one for each that may; all sides are known.
 
     ``share``: Factor of the reported forces; see ``last_engine_step``.
-    ``whole`` [s]: the step that this one is part of.
     """
     islands = islands_at(index, 0)
     largest = 0.0
@@ -253,7 +252,7 @@ def add_contact_rows(
                 low, high, source = -dt * strength, dt * strength, HELD_SOURCE + c
                 softness = HARD * (compliance if compliance > EMPTY * largest else largest)
                 target = -values[contact + CONTACT.drift + k]
-                target -= RETURN / whole * values[contact + CONTACT.forces + k]
+                target -= RETURN / dt * values[contact + CONTACT.forces + k]
             row = add_row(
                 index,
                 values,

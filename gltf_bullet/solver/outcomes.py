@@ -46,3 +46,10 @@ LOOPS_MOVED = 1 << 15
 """Loops were closed: the engine must be given coordinates and velocities."""
 LOOP_OPEN = 1 << 16
 """A loop stays open."""
+
+# --- together -------------------------------------------------------------------------------------
+
+NOT_MADE = REFUSED | STATE_LOST | NEW_CONTACTS
+"""Outcomes of a step that kernels leave to Python before it has changed anything."""
+OVER = STEPPED | LOOPS_CHECKED | SENSED
+"""Outcomes of a step after which Python has nothing to do."""

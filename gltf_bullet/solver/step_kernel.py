@@ -39,7 +39,11 @@ from gltf_bullet.solver.islands import (
     take,
 )
 from gltf_bullet.solver.last_step.external_changes import detect_external_change, remember_state
-from gltf_bullet.solver.last_step.external_forces import add_contact_forces, estimate_external_force
+from gltf_bullet.solver.last_step.external_forces import (
+    add_contact_forces,
+    estimate_external_force,
+    last_engine_step,
+)
 from gltf_bullet.solver.last_step.external_motors import (
     compare_motors,
     read_motors_for_snapshot,
@@ -69,7 +73,6 @@ from gltf_bullet.solver.scene_table import (
     SCENE,
     SOLVE,
 )
-from gltf_bullet.solver.step_division import last_engine_step, whole_step
 from gltf_bullet.solver.tree_dynamics import evaluate_tree
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -267,7 +270,7 @@ def _solve_one(
             add_cut_constraints(ints, floats, work, index, values, dt)
             touch_articulations(ints, work, index, values, number, since)
     if stages & SOLVE and islands.needed == 0:
-        add_contact_rows(index, values, dt, since, dt / last_dt, whole_step(ints, dt))
+        add_contact_rows(index, values, dt, since, dt / last_dt)
         solve_islands(index, values)
         islands.targets_reduced = 0
     may_reduce = stages & REDUCE_TARGETS and islands.needed == 0

@@ -215,6 +215,7 @@ class Bench:
             JointSteps([self.art]).before_step(self.dt, self.gravity)
             pybullet.stepSimulation(physicsClientId=self.client)
             self.art.after_step()
+            self.art.solver.end_step()
             self.time += self.dt
 
     def run(self, seconds: float) -> None:

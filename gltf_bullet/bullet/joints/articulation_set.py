@@ -33,7 +33,7 @@ from gltf_bullet.diagnostics import Issue
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans, LinkPlaces
 from gltf_bullet.planning.plan_memo import PlanMemo
-from gltf_bullet.solver.articulation_arrays import PART, PARTS, SUBSTEPS
+from gltf_bullet.solver.articulation_arrays import PART, SUBSTEPS
 from gltf_bullet.solver.last_step.external_motors import OLD_READING
 from gltf_bullet.transforms import (
     FloatArray,
@@ -262,17 +262,15 @@ class ArticulationSet(JointedLinks):
                 return True
         return False
 
-    def begin_part(self, substeps: int, part: int, parts: int) -> None:
+    def begin_part(self, substeps: int, part: int) -> None:
         """Set which part of a divided step the coming engine step is.
 
         Args:
             substeps: Substeps of the engine in it.
             part: Number of the part, from 0 on.
-            parts: Number of parts.
         """
         self.arena.ints[SUBSTEPS] = substeps
         self.arena.ints[PART] = part
-        self.arena.ints[PARTS] = parts
 
     def move_anchors(self, dt: float) -> None:
         """Set poses and velocities of the anchors' bodies in the engine, before the solve."""

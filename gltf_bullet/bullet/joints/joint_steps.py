@@ -40,11 +40,7 @@ _PATIENCE = 8
 """Number of steps after which kernels try again a scene whose contacts they did not know."""
 _CANNOT = outcomes.REFUSED | outcomes.STATE_LOST
 """Outcomes if the engine did not answer or has lost a body: reading each scene shows which one."""
-_NOT_MADE = _CANNOT | outcomes.NEW_CONTACTS
-"""Outcomes of a step that kernels leave to Python before it has changed anything."""
 _STEPPED = outcomes.STEPPED
-_OVER = outcomes.STEPPED | outcomes.LOOPS_CHECKED | outcomes.SENSED
-"""Outcomes of a step after which Python has nothing to do."""
 
 
 class MadeSteps(NamedTuple):
@@ -211,6 +207,8 @@ class JointSteps:
             if io.is_blind:
                 io.look_around()
             if io.commands.has_motors:  # they are set between the solve and the engine's step
+                if parts > 1:
+                    return _NONE_MADE
                 stages &= ~STEP
                 steps = 1
             elif solver.external_forces:
@@ -229,13 +227,12 @@ class JointSteps:
             table, cells = self._table.now()
             cells[SCENE.steps], cells[SCENE.parts] = steps, parts
             found = advance(table, stages, dt, gx, gy, gz)
-        made = cells[SCENE.steps] * parts + cells[SCENE.part] if stages & STEP else 1
-        if found & _NOT_MADE:
-            # Unless a body is lost, such a step was the first.
-            if found & outcomes.STATE_LOST:
-                return MadeSteps(*divmod(made - 1, parts))
-            return _NONE_MADE
-        if found & _STEPPED and not found & ~_OVER:  # most steps of all
+        made = int(not found & outcomes.NOT_MADE)
+        if stages & STEP:
+            made = cells[SCENE.steps] * parts + cells[SCENE.part]
+        if found & outcomes.NOT_MADE:  # unless a body is lost, it was the first
+            return MadeSteps(*divmod(made, parts)) if made else _NONE_MADE
+        if found & _STEPPED and not found & ~outcomes.OVER:  # most steps of all
             for solver in solvers:
                 solver.is_known = True
                 solver.note(dt, gravity)
@@ -263,7 +260,7 @@ def _take(
 ) -> None:
     """Finish what kernels have solved, scene by scene, from the rows of their table."""
     untold = found & outcomes.NOT_APPLIED
-    if not found & ~_OVER:
+    if not found & ~outcomes.OVER:
         for solver in solvers:
             solver.take(0, dt, gravity)
         return
@@ -273,9 +270,7 @@ def _take(
         solver.take(status | untold, dt, gravity)
 
 
-def _solve_in_python(
-    solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]
-) -> None:
+def _solve_in_python(solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]) -> None:
     """Follow the contacts from scene to scene; islands that span several are solved once."""
     solver_of = {solver.contacts: solver for solver in _passive_last(solvers) if solver.has_joints}
     if len(solver_of) > 1:

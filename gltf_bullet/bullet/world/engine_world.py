@@ -57,6 +57,7 @@ from gltf_bullet.planning.changed_masses import with_masses
 from gltf_bullet.planning.contacts.surfaces import with_materials
 from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.planning.scene_plan import ScenePlan
+from gltf_bullet.planning.step_division import engine_steps, report_division, step_bounds
 from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray, Pose
@@ -138,6 +139,9 @@ class EngineWorld:
         self._undo: list[Callable[[], None]] = []
         self._lost: set[int] = set()
         self._lost_issues: tuple[Issue, ...] = ()
+        self._steps_named = 1
+        """The most engine steps in a step that an issue has named."""
+        self._division_issues: tuple[Issue, ...] = ()
         painter = BodyVisuals(session, options, visuals)
         self.softness = session.shared(ContactSoftness)
         """Contact softness of the world."""
@@ -459,7 +463,7 @@ class EngineWorld:
     def issues_of_steps(self) -> tuple[Issue, ...]:
         """Issues of the steps so far."""
         squeezed = () if self.squeezed is None else self.squeezed.issues
-        return self.articulations.issues + self._lost_issues + squeezed
+        return self.articulations.issues + self._division_issues + self._lost_issues + squeezed
 
     @property
     def shown(self) -> tuple[ShownLink, ...]:
@@ -486,7 +490,12 @@ class EngineWorld:
 
     def engine_steps(self, settings: EngineSettings) -> int:
         """Return the number of engine steps that a step needs, by the file and the time step."""
-        return math.ceil(settings.time_step * (240.0 if self.is_jointed else 0.0) - 1e-6) or 1
+        steps = engine_steps(bounds := step_bounds(self.plan), settings.time_step)
+        if steps > self._steps_named:
+            self._steps_named, found = steps, Diagnostics()
+            report_division(bounds, settings.time_step, found)
+            self._division_issues += found.issues
+        return steps
 
     def learn_settings(self, settings: EngineSettings) -> None:
         """Adapt surfaces to the present settings of the world."""
@@ -511,7 +520,7 @@ class EngineWorld:
             parts: Number of engine steps in it.
         """
         if self.is_jointed:
-            self.articulations.begin_part(settings.substeps, part, parts)
+            self.articulations.begin_part(settings.substeps, part)
         if part:
             self.free.reapply_forces()
         if not self._is_left_to_engine:

@@ -47,6 +47,8 @@ from gltf_bullet.solver.outcomes import (
     LOOPS_CHECKED,
     NEW_CONTACTS,
     NOT_APPLIED,
+    NOT_MADE,
+    OVER,
     REFUSED,
     SENSED,
     STATE_LOST,
@@ -309,11 +311,10 @@ def _is_known_world(scenes: IntTable, engine: Engine, client: int) -> bool:
 
 
 @kernel
-def _begin_part(scenes: IntTable, part: int, parts: int) -> None:
+def _begin_part(scenes: IntTable, part: int) -> None:
     """Tell the solve which engine step of a step the coming one is."""
     for row in range(len(scenes)):
-        scene = scene_at(ints_at(scenes, row, SCENE.ints), 0)
-        scene.part, scene.parts = part, parts
+        scene_at(ints_at(scenes, row, SCENE.ints), 0).part = part
 
 
 @kernel
@@ -384,7 +385,7 @@ def _go_through(
 @kernel
 def _is_uneventful(scenes: IntTable, found: int) -> bool:
     """Tell whether the next step can follow without Python."""
-    if found & ~(STEPPED | LOOPS_CHECKED | SENSED) or not found & STEPPED:
+    if found & ~OVER or not found & STEPPED:
         return False
     for row in range(len(scenes)):  # noqa: SIM110  # kernels know no generators
         if found & SENSED and scenes[row, SCENE.pairs] != 0:
@@ -401,8 +402,8 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
             each, as is returned.
         stages: Which ones. STEP makes as many steps as ``steps`` in the first row says, each of
             ``parts`` engine steps, as long as nothing happens. ``steps`` receives how many were
-            finished, ``part`` how many engine steps of the next one were begun; what is returned
-            is of the last of these.
+            made, ``part`` how many engine steps of the next one; what is returned is of the last
+            of these, which may be left to Python.
         dt: Length of an engine step [s].
         gx: Gravity that the engine applies [m/s^2], world axes.
         gy: Likewise.
@@ -412,7 +413,8 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
         The outcome of the last step: see ``outcomes``.
     """
     engine = engine_at(ints_at(scenes, 0, SCENE.engine), 0)
-    client = engine_client(engine)
+    client, steps = engine_client(engine), scenes[0, SCENE.steps]
+    scenes[0, SCENE.steps], scenes[0, SCENE.part] = 0, 0
     if client == 0:
         return REFUSED
     if stages & REMEMBER_WORLD:
@@ -422,18 +424,21 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
     if not stages & STEP:
         return _go_through(scenes, engine, client, stages, dt, gx, gy, gz)
     parts, made, last, now = max(scenes[0, SCENE.parts], 1), 0, 0, stages
-    wanted = parts * scenes[0, SCENE.steps]
+    wanted = parts * steps
     if parts > 1:
         change_time_step(engine, client, dt)
     while made == 0 or (made < wanted and _is_uneventful(scenes, last)):
-        _begin_part(scenes, made % parts, parts)
+        _begin_part(scenes, made % parts)
         found = _go_through(scenes, engine, client, now, dt, gx, gy, gz)
-        if made > 0 and found & (REFUSED | NEW_CONTACTS) and not found & STATE_LOST:
+        if found & NOT_MADE:
+            last = found if made == 0 or found & STATE_LOST else last
             break  # a step that Python shall make
         made, last = made + 1, found
         # Triggers have read the joints already.
         now = stages & ~READ if found & SENSED else stages
-    if parts > 1:
+    is_over = made % parts == 0 and (last & STEPPED and not last & ~OVER)
+    if parts > 1 and (made == 0 or is_over or last & STATE_LOST):
+        # Else Python finishes the step, as long as a part of it.
         change_time_step(engine, client, known_time_step(engine))
     scenes[0, SCENE.steps], scenes[0, SCENE.part] = made // parts, made % parts
     return last

@@ -12,7 +12,6 @@ from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver.articulation_arrays import POSE, Articulation, articulation_at, scene_at
 from gltf_bullet.solver.islands import CONTACT, HELD, SIDE, islands_at
 from gltf_bullet.solver.row_metrics import add_path
-from gltf_bullet.solver.step_division import last_engine_step
 from gltf_bullet.transforms import FloatArray, IntArray
 
 PUSH = 3.0
@@ -27,6 +26,21 @@ PERSISTENCE = 0.3
 AGREEMENT = 0.1
 """Share by which a load may change from step to step, and be believed, while contacts turn out
 otherwise than foreseen."""
+
+
+@kernel
+def last_engine_step(ints: IntArray, floats: FloatArray, dt: float) -> float:
+    """Seconds of the last engine step, before one of ``dt`` seconds; as long, where none is known.
+
+    PyBullet tells forces of contacts as impulse by *present* time step, whatever the step was that
+    they acted in: where the user has changed the time step that is another one.
+    """
+    scene = scene_at(ints, 0)
+    for k in range(scene.articulation_count):
+        articulation = articulation_at(ints, ints[scene.articulations + k])
+        if articulation.participation == 1 and floats[articulation.last_dt] > 0.0:
+            return float(floats[articulation.last_dt])
+    return dt
 
 
 @kernel
