@@ -18,7 +18,8 @@ from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severit
 from gltf_bullet.model import DofKind, DriveMode, MotionKind, may_collide
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.body_sizes import body_sizes
-from gltf_bullet.planning.joints.articulation_plan import JointPlan
+from gltf_bullet.planning.joints.articulation_plan import JointPlan, LoopConstraintKind
+from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.plan_memo import MemoKey
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.transforms import FloatArray
@@ -37,8 +38,8 @@ STEP_TOO_LONG = IssueKind(
     "rests on; time steps of {enough:.2g} s are short enough",
 )
 
-MOST_STEPS = 32
-"""Engine steps in a step at most."""
+SHORTEST = 1.0 / 7680.0
+"""[s] The shortest engine step."""
 FREE_BODIES, JOINTS = 1.0 / 120.0, 1.0 / 240.0
 """[s] Longest engine steps of scenes without and with joints (measured: at 60 Hz a tower of ten
 boxes falls, and a box creeps on a turntable and down a mesh; at 120 Hz they stay. Limits across
@@ -54,9 +55,11 @@ _SWING = 0.04
 """Engine step of a chain of ``k`` free joints, in multiples of ``sqrt(length / g) / (k - 1)``
 (measured, energy after 20 s of 2 to 6 bars, on hinges and balls, from 101 to 170 degrees: within
 2 %; with twice the step chains of four and more lose a fifth to nine tenths)."""
-_RESOLVED = 0.5
-"""[rad] Of an undamped spring's swing within an engine step (see ``solver.articulation_step``)."""
-_UNDAMPED = 0.05
+_RESOLVED = 0.18
+"""[rad] Of an undamped spring's swing within an engine step (measured, chains of four bodies on
+springs of up to 100 kN/m far from their centres of mass: at most 1.8 times their energy; with twice
+the step up to 3 times)."""
+_UNDAMPED = 0.1
 """Share of critical damping below which a spring is to keep its energy."""
 _TURN = 0.5
 """[rad] That a drive turns a body within an engine step."""
@@ -92,35 +95,38 @@ def step_bounds(plan: ScenePlan) -> tuple[StepBound, ...]:
 
 
 def engine_steps(bounds: Sequence[StepBound], time_step: float) -> int:
-    """Return the number of engine steps in a step of ``time_step`` [s], at most MOST_STEPS."""
-    return min(_steps_of(bounds, time_step), MOST_STEPS)
+    """Return the number of engine steps in a step of ``time_step`` [s], none below SHORTEST."""
+    return _parts(max(bounds[0].seconds, SHORTEST), time_step) if bounds else 1
 
 
 def report_division(
     bounds: Sequence[StepBound], time_step: float, diagnostics: Diagnostics
 ) -> None:
     """Report that steps of ``time_step`` [s] are divided, by which number of which node."""
-    steps, needed = engine_steps(bounds, time_step), _steps_of(bounds, time_step)
+    steps = engine_steps(bounds, time_step)
     if steps == 1:
         return
+    needed = _parts(bounds[0].seconds, time_step)
     at, reason = JsonPointer(f"/nodes/{bounds[0].node}"), bounds[0].reason
     if needed > steps:
         diagnostics.report(
             STEP_TOO_LONG, at, time_step=time_step, steps=steps, needed=needed, reason=reason,
-            enough=MOST_STEPS * bounds[0].seconds,
+            enough=steps * bounds[0].seconds,
         )  # fmt: skip
     else:
         diagnostics.report(STEP_DIVIDED, at, time_step=time_step, steps=steps, reason=reason)
 
 
-def _steps_of(bounds: Sequence[StepBound], time_step: float) -> int:
-    # A step that is the bound itself, but for rounding, is not divided.
-    return max(math.ceil(time_step / bounds[0].seconds - 1e-6), 1) if bounds else 1
+def _parts(longest: float, time_step: float) -> int:
+    # A step that is the longest itself, but for rounding, is not divided.
+    return max(math.ceil(time_step / longest - 1e-6), 1)
 
 
 def _bounds(plan: ScenePlan) -> Iterator[StepBound]:
-    joints = [joint for one in plan.articulations.articulations for joint in one.joints]
-    joints += [cut.planned for cut in plan.articulations.cut_constraints if cut.planned]
+    trees = plan.articulations.articulations
+    ends = [[_Ends(plan, joint) for joint in tree.joints] for tree in trees]
+    cuts = [cut.planned for cut in plan.articulations.cut_constraints if cut.planned]
+    joints = [end for tree in ends for end in tree] + [_Ends(plan, cut) for cut in cuts]
     moving = [body for body in plan.bodies.bodies.values() if body.kind is MotionKind.DYNAMIC]
     if not moving:
         return
@@ -128,9 +134,10 @@ def _bounds(plan: ScenePlan) -> Iterator[StepBound]:
         yield StepBound(JOINTS, joints[0].joint.node, "joints are solved in steps of 1/240 s")
     else:
         yield StepBound(FREE_BODIES, moving[0].node, "contacts hold in steps of 1/120 s")
-    ends = [_Ends(plan, joint) for joint in joints]
-    yield from _of_chains(ends)
-    for end in ends:
+    for tree, own in zip(trees, ends, strict=True):
+        loops = [c for c in tree.loop_constraints if c.kind is not LoopConstraintKind.ELEMENT]
+        yield from _of_chains(own, len(loops))
+    for end in joints:
         yield from _of_springs(end)
         yield from _of_drives(end)
     yield from _of_contacts([body for body in moving if body.groups])
@@ -157,12 +164,14 @@ class _Ends:
         self.places = [np.array(frames[node][:3, 3]) for node in nodes]
         axes = frames[joint.node][:3, :3]
         self.axes = axes / np.linalg.norm(axes, axis=0)
-        kinds = [dof.kind for dof in planned.layout.dofs]
-        self.slides, self.turns = DofKind.LINEAR in kinds, DofKind.ANGULAR in kinds
+        self.free: dict[DofKind, set[int]] = {kind: set() for kind in DofKind}
+        """Axes along and about which the joint moves."""
+        for dof in planned.layout.dofs:
+            self.free[dof.kind] |= {0, 1, 2} if dof.axis == BALL else {dof.axis}
         limits = joint.description.limits
         self.swings_freely = (
-            self.turns
-            and not self.slides
+            bool(self.free[DofKind.ANGULAR])
+            and not self.free[DofKind.LINEAR]
             and all(d.lower == -math.inf and d.upper == math.inf for d in planned.layout.dofs)
             and not planned.layout.rows
             and not joint.description.drives
@@ -176,25 +185,42 @@ class _Ends:
         return lever
 
     def compliance(self, kind: DofKind, axes: Iterable[int]) -> float:
-        """Inverse of the least mass, or moment of inertia, that moves along some axes."""
-        return max((self._along(kind, self.axes[:, axis]) for axis in axes), default=0.0)
+        """Inverse of the least mass, or moment of inertia, that moves along some axes.
 
-    def _along(self, kind: DofKind, axis: FloatArray) -> float:
-        total = 0.0
+        That of the two bodies alone, which the joint's locked axes hold together: whatever else
+        hangs on them makes it heavier.
+        """
+        locked = [
+            self._row(other, axis)
+            for other in DofKind
+            for axis in range(3)
+            if axis not in self.free[other]
+        ]
+        return max((self._along(self._row(kind, axis), locked) for axis in axes), default=0.0)
+
+    def _row(self, kind: DofKind, axis: int) -> FloatArray:
+        """Velocity along or about an axis of the joint, by those of both bodies and their roots.
+
+        Shape [12]: of each body its velocity and spin, each times the root of the inverse mass.
+        """
+        row, direction = np.zeros((2, 6)), self.axes[:, axis]
         for side, body in enumerate(self.bodies):
             if body is None:
                 continue
-            inertia, lever = _inertia(body), self.lever(side, body)
+            spin = direction
             if kind is DofKind.LINEAR:
-                total += 1.0 / body.mass
-                if self.turns:
-                    moment = np.cross(lever, axis)
-                    total += float(moment @ np.linalg.solve(inertia, moment))
-                continue
-            if not self.slides:  # about the joint, not about the centre of mass
-                inertia = inertia + body.mass * (lever @ lever * np.eye(3) - np.outer(lever, lever))
-            total += 1.0 / float(axis @ inertia @ axis)
-        return total
+                row[side, :3] = direction / math.sqrt(body.mass)
+                spin = np.cross(self.lever(side, body), direction)
+            root = np.linalg.cholesky(np.linalg.inv(_inertia(body)))
+            row[side, 3:] = root.T @ spin
+        return (row * [[-1.0], [1.0]]).ravel()
+
+    @staticmethod
+    def _along(row: FloatArray, locked: Sequence[FloatArray]) -> float:
+        if locked:
+            held = np.array(locked).T
+            row = row - held @ np.linalg.lstsq(held, row, rcond=1e-9)[0]
+        return float(row @ row)
 
 
 def _center(body: BodyPlan) -> FloatArray:
@@ -208,8 +234,11 @@ def _inertia(body: BodyPlan) -> FloatArray:
     return inertia
 
 
-def _of_chains(ends: Sequence[_Ends]) -> Iterator[StepBound]:
-    """The longest chain of joints that swing freely, by the shortest of its links."""
+def _of_chains(ends: Sequence[_Ends], loops: int) -> Iterator[StepBound]:
+    """The longest chain of joints that swing freely, by the shortest of its links.
+
+    ``loops``: number of the loops that the joints close, with all others of their bodies.
+    """
     free = [end for end in ends if end.swings_freely]
     at: dict[int, list[_Ends]] = {}
     for end in free:
@@ -229,7 +258,7 @@ def _of_chains(ends: Sequence[_Ends]) -> Iterator[StepBound]:
             chain.append(end)
             todo += [n for b in end.bodies if b is not None for n in at[b.node]]
         count = _longest_path(chain, at)
-        if loops := _loops(chain):
+        if loops:
             count = min(len(chain) - _LOOP_JOINTS * loops, _LONG_CHAIN)
         lengths = [
             2.0 * float(np.linalg.norm(end.lever(side, body)))
@@ -243,13 +272,6 @@ def _of_chains(ends: Sequence[_Ends]) -> Iterator[StepBound]:
         seconds = _SWING * math.sqrt(min(lengths) / _G) / (count - 1)
         reason = f"{count} joints in a row swing freely about links of {min(lengths):.3g} m"
         yield StepBound(seconds, chain[0].joint.node, reason)
-
-
-def _loops(chain: Sequence[_Ends]) -> int:
-    """Loops among connected joints."""
-    bodies = {b.node for end in chain for b in end.bodies if b is not None}
-    is_anchored = any(b is None for end in chain for b in end.bodies)
-    return len(chain) - len(bodies) + (not is_anchored)
 
 
 def _longest_path(chain: Sequence[_Ends], at: dict[int, list[_Ends]]) -> int:
@@ -309,7 +331,7 @@ def _of_drives(ends: _Ends) -> Iterator[StepBound]:
         if sizes:
             half = min(size.half_thickness for size in sizes)
             reason = f"a drive moves a body {2.0 * half:.3g} m thick with {speed:.3g} m/s"
-            yield StepBound(half / speed, node, reason)
+            yield StepBound(0.5 * half / speed, node, reason)
 
 
 # --- contacts -------------------------------------------------------------------------------------

@@ -143,6 +143,10 @@ class Articulation:
     """1 + a row over several axes whose limit was exceeded in a step, 0 for none."""
     overshoot_reported: int
     """1 if a warning about an exceeded limit was given."""
+    steps_for_speed: int
+    """Engine steps that one had to be made of for the fastest joint, where it is not resolved."""
+    speed_reported: int
+    """1 if a warning about such a joint was given."""
     block: int
     """Number of the articulation's block in the islands of the step, -1 for none."""
     reference_frame: int

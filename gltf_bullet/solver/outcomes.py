@@ -37,6 +37,8 @@ EXTERNAL_DRIVE = 1 << 12
 """A motor that is not ours has begun to drive an axis."""
 LIMIT_EXCEEDED = 1 << 13
 """A body went round so fast that it left a limit across several axes."""
+TOO_FAST = 1 << 3
+"""A joint turns so fast that engine steps do not resolve it."""
 
 # --- of loops, after the engine's step ------------------------------------------------------------
 

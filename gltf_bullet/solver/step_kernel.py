@@ -18,6 +18,7 @@ from gltf_bullet.solver.articulation_arrays import (
     CUT,
     PRISMATIC,
     REVOLUTE,
+    SPHERICAL,
     Articulation,
     articulation_at,
     scene_at,
@@ -60,6 +61,7 @@ from gltf_bullet.solver.outcomes import (
     NOT_CONVERGED,
     NOT_FINITE,
     OUTSIDE_LIMIT,
+    TOO_FAST,
 )  # fmt: skip
 from gltf_bullet.solver.row_metrics import add_path, measure_rows, place_point, prescribed_rate
 from gltf_bullet.solver.scene_table import (
@@ -139,6 +141,7 @@ def _set_up_rows(
         articulation = articulation_at(ints, ints[scene.articulations + k])
         evaluate_tree(ints, floats, work, articulation)
         if scene.part == 0:
+            _check_speeds(ints, floats, articulation, dt)
             for i in range(articulation.dof_count):
                 floats[articulation.external_pulse + i] = 0.0
     add_contact_forces(ints, floats, work, index, values, number, contacts, dt)
@@ -198,6 +201,30 @@ def prepare(
     return found
 
 
+RESOLVED_TURN = 0.5
+"""[rad] of a joint in an engine step, beyond which limits are passed and momentum is lost."""
+
+
+@kernel
+def _check_speeds(
+    ints: IntArray, floats: FloatArray, articulation: Articulation, dt: float
+) -> None:
+    """Note a joint that turns farther in an engine step than it resolves."""
+    if articulation.speed_reported:
+        return
+    fastest = 0.0
+    for f in range(articulation.frame_count):
+        joint, speeds = ints[articulation.frame_joint + f], ints[articulation.frame_state + f]
+        if joint == REVOLUTE:
+            fastest = max(fastest, abs(floats[speeds + 1]))
+        elif joint == SPHERICAL:
+            x, y, z = floats[speeds + 4], floats[speeds + 5], floats[speeds + 6]
+            fastest = max(fastest, math.sqrt(x * x + y * y + z * z))
+    articulation.steps_for_speed = int(min(fastest * dt / RESOLVED_TURN, 1e6))
+    if articulation.steps_for_speed:
+        articulation.steps_for_speed += 1
+
+
 MISS = 0.1
 """[m/s, rad/s], and share of a velocity, by which a step may deviate from its prediction and still
 be trusted."""
@@ -236,6 +263,8 @@ def _flags(ints: IntArray) -> int:
         status |= OUTSIDE_LIMIT if articulation.outside_limit else 0
         status |= EXTERNAL_DRIVE if articulation.external_drive_started else 0
         status |= LIMIT_EXCEEDED if articulation.overshot_row else 0
+        if articulation.steps_for_speed and not articulation.speed_reported:
+            status |= TOO_FAST
     return status
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import gltf_bullet as gb
@@ -64,15 +65,20 @@ def energy(scene: gb.Scene, nodes: list[int]) -> float:
     return ledger(scene).energy + G * (height + 0.5 * CRANK + 0.5 * CRANK)
 
 
-@pytest.mark.parametrize(("rate", "least"), [(60.0, 0.75), (240.0, 0.92), (480.0, 0.97)])
-def test_a_slider_crank_keeps_its_energy(rate: float, least: float, figure: Figure) -> None:
-    """Loops that were closed after each step kept 70, 84 and 95 % (measured)."""
+@pytest.mark.parametrize("rate", [60.0, 240.0, 480.0])
+def test_a_slider_crank_keeps_its_energy(rate: float, figure: Figure) -> None:
+    """Steps that were divided by motion kept 82 to 95 %.
+
+    What semi-implicit Euler keeps is the energy and ``dt / 2 force . velocity``, which is half the
+    time above and half below: means of a quarter of a second are compared.
+    """
     content, nodes = slider_crank()
     with world(content, rate=rate) as scene:
-        start, most = energy(scene, nodes), 0.0
+        found = [energy(scene, nodes)]
         for _ in range(int(SECONDS * rate)):
             scene.step()
-            most = max(most, energy(scene, nodes) / start)
-        kept = energy(scene, nodes) / start
-    figure(f"energy that a slider-crank loses at {rate:g} Hz", 1.0 - kept, most=1.0 - least)
-    figure(f"energy of a slider-crank at {rate:g} Hz", most, most=1.01, unit="of the start")
+            found.append(energy(scene, nodes))
+    means = np.array(found[1:]).reshape(-1, int(0.25 * rate)).mean(axis=1) / found[0]
+    lost = float(1.0 - means[-4:].mean())
+    figure(f"energy that a slider-crank loses at {rate:g} Hz", lost, most=0.02)
+    figure(f"energy of a slider-crank at {rate:g} Hz", float(means.max()), most=1.01)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 
 import numpy as np
-import pybullet
 import pytest
 
 import gltf_bullet as gb
@@ -168,68 +166,6 @@ def test_steps_that_are_too_long_are_divided_and_named_once() -> None:
         found = [issue for issue in scene.issues if issue.code == "STEP_DIVIDED"]
     assert len(found) == 1
     assert "0.0333 s" in found[0].message
-
-
-@pytest.mark.parametrize("has_floor", [False, True])
-def test_thin_links_divide_a_step_only_where_something_is_in_reach(has_floor: bool) -> None:
-    """At 60 Hz what has fallen 3 m goes 0.13 m in a step: 13 times the half of its thickness."""
-    scenery = Jointed()
-    bar = scenery.shape("box", size=[0.4, 0.02, 0.02])
-    first, second = (
-        scenery.node(f"Bar{k}", at=(0.2 * (2 * k - 1), 3.0, 0), shape=bar, motion={"mass": 0.1})
-        for k in range(2)
-    )
-    scenery.join(
-        scenery.attachment(second, (-0.2, 0, 0)), scenery.attachment(first, (0.2, 0, 0)),
-        limits=[
-            {"linearAxes": [0, 1, 2], "min": 0.0, "max": 0.0},
-            {"angularAxes": [0, 1], "min": 0.0, "max": 0.0},
-            {"angularAxes": [2], "min": -0.5, "max": 0.5},
-        ],
-    )  # fmt: skip
-    if has_floor:
-        scenery.node("Floor", at=(0, -0.01, 0), shape=scenery.shape("box", size=[4, 0.02, 4]))
-
-    def is_divided(scene: gb.Scene) -> bool:
-        return any(issue.code == "STEP_DIVIDED" for issue in scene.issues)
-
-    with world(scenery.bytes(), rate=60.0) as scene:
-        scene.step(40)  # it has fallen 2.2 m
-        assert not is_divided(scene)
-        for _ in range(40):
-            scene.step()
-            if has_floor:
-                assert all(
-                    scene.world_from_node(body.node)[1, 3] > -0.01 for body in scene.bodies.values()
-                )
-        assert is_divided(scene) == has_floor
-
-
-def test_limbs_that_fall_far_above_an_endless_plane_fall_in_whole_steps() -> None:
-    """How fast a tree falls changes nothing in it: limits on balls, limbs that may meet."""
-    scenery = Jointed()
-    bar = scenery.shape("box", size=[0.4, 0.02, 0.02])
-    bars = [
-        scenery.node(f"Bar{k}", at=(0.4 * k, 3.0, 0), shape=bar, motion={"mass": 0.1})
-        for k in range(3)
-    ]
-    for first, second in itertools.pairwise(bars):
-        scenery.join(
-            scenery.attachment(second, (-0.2, 0, 0)), scenery.attachment(first, (0.2, 0, 0)),
-            limits=[
-                {"linearAxes": [0, 1, 2], "min": 0.0, "max": 0.0},
-                {"angularAxes": [1, 2], "min": 0.0, "max": 0.5},
-            ],
-        )  # fmt: skip
-    with world(scenery.bytes(), rate=60.0) as scene:
-        plane = pybullet.createCollisionShape(
-            pybullet.GEOM_PLANE, planeNormal=[0, 1, 0], physicsClientId=scene.client_id
-        )
-        pybullet.createMultiBody(
-            0, plane, basePosition=[0, -50, 0], physicsClientId=scene.client_id
-        )
-        scene.step(120)  # it has fallen 20 m, and goes 0.3 m in a step
-        assert not [issue for issue in scene.issues if issue.code == "STEP_DIVIDED"]
 
 
 def test_forces_that_were_not_found_are_named_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,14 @@ FORCES_NOT_FOUND = IssueKind(
     "step; limits and drives may have acted wrongly in it",
 )
 
+JOINT_TOO_FAST = IssueKind(
+    "JOINT_TOO_FAST",
+    Severity.WARNING,
+    "the joints that carry this body turn so far in an engine step that it had to be made of "
+    "{factor} (so many times what LoadOptions(substeps=...) or the file asks for now); limits, "
+    "momentum and energy may not hold while they do",
+)
+
 JOINT_LIMIT_LEFT = IssueKind(
     "JOINT_LIMIT_LEFT",
     Severity.WARNING,
@@ -66,6 +74,8 @@ class StepWarnings:
             self._name_unconverged(index)
         if status & outcomes.LIMIT_EXCEEDED:
             self._name_left()
+        if status & outcomes.TOO_FAST:
+            self._name_fast()
 
     def _name_taken_over(self) -> None:
         """Report the joints with externally driven axes."""
@@ -77,6 +87,15 @@ class StepWarnings:
                 if articulation.is_externally_driven(row):
                     planned = articulation.plan.joints[articulation.plan.rows[row].joint]
                     self._report(DRIVE_TAKEN_OVER, planned.joint.node)
+
+    def _name_fast(self) -> None:
+        """Report bodies whose joints turn farther in an engine step than it resolves."""
+        for articulation in self._articulations:
+            fields = articulation.arena.record(articulation.record)
+            if fields.steps_for_speed and not fields.speed_reported:
+                fields.speed_reported = 1
+                factor = int(fields.steps_for_speed)
+                self._report(JOINT_TOO_FAST, _body_at(articulation, 0), factor=factor)
 
     def _name_left(self) -> None:
         """Report the joints whose limits are exceeded."""
