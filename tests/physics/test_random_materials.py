@@ -111,25 +111,24 @@ def _material(scenery: Scenery, quantity: str, surface: Surface) -> int:
 
 
 def bounces(scene: gb.Scene, names: Iterable[str], rate: float) -> Pairs:
-    """Fastest rise over fastest fall of every body, both as they were at the ground.
+    """Fastest rise of every body as it was at the ground, over the speed of its fall.
 
-    Semi-implicit Euler of steps ``h`` keeps ``v^2 + 2 g y - g h v`` of what flies.
+    Semi-implicit Euler of steps ``h`` keeps ``v^2 + 2 g y - g h v`` of what flies: the speed at the
+    ground follows from that of any step.
     """
-    engine_step = 1.0 / rate / scene.core.engine_steps(scene.core.session.settings())
     bodies = {name: scene.bodies[name] for name in names}
-    fall, rise = dict.fromkeys(bodies, 0.0), dict.fromkeys(bodies, 0.0)
+    rise, fall = dict.fromkeys(bodies, 0.0), math.sqrt(2.0 * G * HEIGHT)
+    lost = G / rate / scene.core.engine_steps(scene.core.session.settings())
     scene.step(int((math.sqrt(2.0 * HEIGHT / G) - scene.time) * rate) - 2)
     for _ in range(8):
         scene.step()
         for name, body in bodies.items():
-            speed = float(body.linear_velocity[1])
-            above = float(body.center_of_mass[1]) - 0.5
-            at_ground = math.sqrt(speed**2 + 2.0 * G * max(above, 0.0) - G * engine_step * speed)
-            if speed < 0.0:
-                fall[name] = max(fall[name], at_ground)
-            else:
-                rise[name] = max(rise[name], at_ground)
-    return {name: rise[name] / fall[name] for name in bodies}
+            speed, above = float(body.linear_velocity[1]), float(body.center_of_mass[1]) - 0.5
+            if speed > 0.0 and above > 0.0:
+                kept = max(speed**2 + 2.0 * G * above - lost * speed, 0.0)
+                speed = 0.5 * (math.sqrt(lost**2 + 4.0 * kept) + lost)
+            rise[name] = max(rise[name], speed)
+    return {name: speed / fall for name, speed in rise.items()}
 
 
 def check_bounces(found: Pairs, wanted: Pairs) -> None:
