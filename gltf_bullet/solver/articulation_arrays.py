@@ -240,7 +240,12 @@ class Articulation:
     momentum_residual: int = table(MEMORY, "n")
     """The same of the last step alone, before what does not persist was removed."""
     external_pulse: int = table(MEMORY, "n")
-    """Estimated generalized force of others in a single step, which is being divided."""
+    """Estimated generalized force that others have given to the first part of a divided step, and
+    that its other parts are given again."""
+    first_force: int = table(MEMORY, "n")
+    """What acted in the first part of the last step, lasting forces included; 0 without a pulse."""
+    lasting_force: int = table(MEMORY, "n")
+    """Estimated generalized force of others that acts in every part by itself."""
     predicted_contact_force: int = table(MEMORY, "n")
     """Generalized force of contacts in the last step as its solve predicted it."""
     last_mass: int = table(MEMORY, "n", "n")

@@ -142,8 +142,6 @@ def _set_up_rows(
         evaluate_tree(ints, floats, work, articulation)
         if scene.part == 0:
             _check_speeds(ints, floats, articulation, dt)
-            for i in range(articulation.dof_count):
-                floats[articulation.external_pulse + i] = 0.0
     add_contact_forces(ints, floats, work, index, values, number, contacts, dt)
     for k in range(scene.articulation_count):
         articulation = articulation_at(ints, ints[scene.articulations + k])
@@ -152,6 +150,9 @@ def _set_up_rows(
             compare_motors(ints, floats, work, articulation, dt)
             compare_prediction(floats, work, articulation)
             estimate_external_force(ints, floats, work, articulation)
+        if scene.part == 0:
+            for i in range(articulation.dof_count):
+                floats[articulation.external_pulse + i] = 0.0
     for k in range(scene.articulation_count):
         articulation = articulation_at(ints, ints[scene.articulations + k])
         if articulation.participation != 0:

@@ -109,24 +109,54 @@ def add_contact_forces(
 def estimate_external_force(
     ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
 ) -> None:
-    """Estimate the external generalized force from the velocities after the last step.
+    """Estimate the external generalized force from the velocities after the last engine step.
 
     With the masses that the step began with, as the engine reckons: those of now make loads out of
     its turn, and each load a larger one (measured: a ball of 1 cm and 1 kg on a soft joint 1 m away
     left at 10^5 m/s).
+
+    The engine forgets what it is given by ``applyExternalForce`` after each step of its own. So
+    what acted in the first part of a divided step, and does not last by itself, is given to the
+    other parts again, and is expected in the first part of the next step.
     """
     scene = scene_at(ints, 0)
     n, last_dt = articulation.dof_count, floats[articulation.last_dt]
-    estimated, residuals = articulation.external_force, articulation.momentum_residual
-    found, predicted = articulation.measured_contact_force, articulation.predicted_contact_force
+    estimated, lasting = articulation.external_force, articulation.lasting_force
+    first, pulse = articulation.first_force, articulation.external_pulse
     # Constraints of the engine that close loops exert forces that are not reported.
     if last_dt <= 0.0 or articulation.closure_count or scene.cut_count:
         return
     # Contacts are read of who has limits or drives: those of others would pass for pushes, which
     # the next parts would give again.
-    knows_contacts = articulation.row_count > 0
-    if scene.part > 0 and knows_contacts and _is_pulse(ints, floats, work, articulation, last_dt):
+    if scene.part == 1:
+        is_pulse = articulation.row_count > 0 and _is_push(ints, floats, work, articulation)
+        for i in range(n):
+            raw = _momentum_residual(floats, work, articulation, i, last_dt)
+            floats[first + i] = raw if is_pulse else 0.0
+            floats[pulse + i] = raw - floats[lasting + i] if is_pulse else 0.0
+            if is_pulse:
+                floats[estimated + i] = floats[lasting + i]
+        if is_pulse:
+            return
+    elif _is_repeated(ints, floats, work, articulation):
+        # It goes on by itself.
+        for i in range(n):
+            raw = _momentum_residual(floats, work, articulation, i, last_dt)
+            floats[lasting + i], floats[articulation.momentum_residual + i] = raw, raw
+            floats[estimated + i], floats[first + i], floats[pulse + i] = raw, 0.0, 0.0
         return
+    _estimate_lasting(floats, work, articulation)
+    for i in range(n):
+        floats[estimated + i] = floats[lasting + i]
+        if scene.part == 0 and floats[first + i] != 0.0:
+            floats[estimated + i] = floats[first + i]
+
+
+@kernel
+def _estimate_lasting(floats: FloatArray, work: FloatArray, articulation: Articulation) -> None:
+    """Believe what acted in the last engine step as far as it acted in the one before, too."""
+    n, last_dt = articulation.dof_count, floats[articulation.last_dt]
+    found, predicted = articulation.measured_contact_force, articulation.predicted_contact_force
     unsteady = False
     if articulation.mispredicted:
         for i in range(n):
@@ -134,15 +164,15 @@ def estimate_external_force(
                 unsteady = True
     for i in range(n):
         raw = _momentum_residual(floats, work, articulation, i, last_dt)
-        before = floats[residuals + i]
-        floats[residuals + i] = raw
+        before = floats[articulation.momentum_residual + i]
+        floats[articulation.momentum_residual + i] = raw
         believed = 0.0
         if raw * before > 0.0:
             believed = raw if abs(raw) < abs(before) else before
         if unsteady and abs(raw - before) > AGREEMENT * abs(raw):
             # Contacts that come and go scatter by far more than any load.
             believed = 0.0
-        floats[estimated + i] = believed
+        floats[articulation.lasting_force + i] = believed
 
 
 @kernel
@@ -168,52 +198,54 @@ def _momentum_residual(
 
 
 @kernel
-def _is_pulse(
-    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, last_dt: float
-) -> bool:
-    """Tell whether an external force acts in a divided step, for all of that step.
+def _counts(ints: IntArray, articulation: Articulation, i: int) -> bool:
+    """Tell whether a velocity counts in a push: what limbs do to each other cancels."""
+    return bool(articulation.base_dof_count == 0 or ints[articulation.is_base_dof + i])
 
-    The engine forgets what it is given by ``applyExternalForce`` after each step of its own, so the
-    push is given again in the parts that follow. One that goes on by itself is a load.
-    """
-    scene = scene_at(ints, 0)
-    n, pulse = articulation.dof_count, articulation.external_pulse
-    pushed, other, told, fastest, lasting, left = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(n):
-        if articulation.base_dof_count and not ints[articulation.is_base_dof + i]:
-            continue  # Of the whole, what limbs do to each other cancels.
-        inertia = max(floats[articulation.last_mass + (n + 1) * i], 1e-30)
-        raw = _momentum_residual(floats, work, articulation, i, last_dt)
-        known = articulation.external_force + i
-        push = raw - floats[known]
-        lasting += floats[known] ** 2 / inertia
-        left += raw * raw / inertia
+
+@kernel
+def _is_push(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
+) -> bool:
+    """Tell whether something other than contacts pushed in the first part of a step."""
+    pushed, other, fastest = 0.0, 0.0, 0.0
+    last_dt = floats[articulation.last_dt]
+    for i in range(articulation.dof_count):
+        if not _counts(ints, articulation, i):
+            continue
+        inertia = _inertia_of(floats, articulation, i)
+        push = _momentum_residual(floats, work, articulation, i, last_dt)
+        push -= floats[articulation.lasting_force + i]
         contact = (
             work[articulation.measured_contact_force + i]
             - floats[articulation.predicted_contact_force + i]
         )
         pushed += push * push / inertia
         other += contact * contact / inertia
-        told += (push - floats[pulse + i]) ** 2 / inertia
         fastest = max(fastest, abs(push) / inertia * last_dt)
-    if scene.part == 1:
-        if not (fastest > NOTICED and pushed > PUSH * PUSH * other):
-            return False
-        for i in range(n):
-            push = _momentum_residual(floats, work, articulation, i, last_dt)
-            floats[pulse + i] = push - floats[articulation.external_force + i]
-        return True
-    if scene.part == 2 and fastest > NOTICED and left < PERSISTENCE * PERSISTENCE * lasting:
-        # What has lasted from step to step was given anew in each: it acts in the rest of this one.
-        for i in range(n):
-            floats[pulse + i] += floats[articulation.external_force + i]
-            floats[articulation.external_force + i] = 0.0
-            floats[articulation.momentum_residual + i] = 0.0
-        return True
-    if fastest > NOTICED and told < PERSISTENCE * PERSISTENCE * pushed:
-        for i in range(n):
-            floats[articulation.external_force + i] += floats[pulse + i]
-            floats[articulation.momentum_residual + i] = floats[articulation.external_force + i]
-            floats[pulse + i] = 0.0
-        return True
-    return False
+    return fastest > NOTICED and pushed > PUSH * PUSH * other
+
+
+@kernel
+def _is_repeated(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
+) -> bool:
+    """Tell whether what is given again acted by itself as well, in the last part."""
+    pushed, told = 0.0, 0.0
+    for i in range(articulation.dof_count):
+        pulse = floats[articulation.external_pulse + i]
+        if pulse == 0.0 or not _counts(ints, articulation, i):
+            continue
+        inertia = _inertia_of(floats, articulation, i)
+        last_dt = floats[articulation.last_dt]
+        push = _momentum_residual(floats, work, articulation, i, last_dt)
+        push -= floats[articulation.lasting_force + i]
+        pushed += pulse * pulse / inertia
+        told += (push - pulse) ** 2 / inertia
+    return pushed > 0.0 and told < PERSISTENCE * PERSISTENCE * pushed
+
+
+@kernel
+def _inertia_of(floats: FloatArray, articulation: Articulation, i: int) -> float:
+    at = articulation.last_mass + (articulation.dof_count + 1) * i
+    return float(max(floats[at], 1e-30))

@@ -195,6 +195,7 @@ def _update_motor(
         ):  # else there is nothing to give the axis back to
             floats[driven], floats[residual] = 0.0, 0.0
             floats[articulation.external_force + dof] = 0.0
+            floats[articulation.lasting_force + dof] = 0.0
 
 
 @kernel
@@ -204,6 +205,7 @@ def _start_external_drive(floats: FloatArray, articulation: Articulation, dof: i
     floats[articulation.externally_driven + dof] = 1.0
     floats[articulation.idle_steps + dof], floats[articulation.momentum_residual + dof] = 0.0, 0.0
     floats[articulation.usual_residual + dof], floats[articulation.external_force + dof] = 0.0, 0.0
+    floats[articulation.lasting_force + dof] = 0.0
 
 
 @kernel
