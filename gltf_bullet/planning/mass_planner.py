@@ -451,7 +451,10 @@ class MassPlanner:
                 )  # fmt: skip
             return motion.inertia_diagonal, orientation
         extent = float(np.ptp(np.diag(total.second))) if total.volume > 0.0 else 0.0
-        scale = max([*finite, mass * DEFAULT_RADIUS**2, extent])
+        # What stands for an infinite mass is no measure: 1e18 times a finite moment is lost by
+        # rounding (measured: a spin of 2 rad/s was one of 10^5 after a second).
+        measure = self.largest_mass if motion.mass == math.inf else mass
+        scale = max([*finite, measure * DEFAULT_RADIUS**2, extent])
         large = INFINITE_FACTOR * scale
         self._diagnostics.report(
             INFINITE_AS_LARGE, motion.pointer / "inertiaDiagonal",
