@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import pybullet
 
@@ -60,10 +60,19 @@ _LEAST_AGREEMENT = 0.1
 """Lower bound of :func:`_agreement`, for bodies with others on all sides."""
 
 _Pair: TypeAlias = tuple[EngineLink, EngineLink]
-SoftState: TypeAlias = "tuple[tuple[tuple[_Pair, int], ...], tuple[tuple[EngineLink, float], ...]]"
-"""Pairs that separate slowly, with the number of steps since each was deep; and the ERP of links.
-Bodies are numbered by their place in the scene, and as -1 - id if they are not of the scene.
-"""
+
+
+class SoftState(NamedTuple):
+    """What is remembered of some bodies, which are numbered by their place in the scene, and as
+    -1 - id if they are not of the scene.
+    """
+
+    pairs: tuple[tuple[_Pair, int], ...] = ()
+    """Pairs that separate slowly, with the number of steps since each was deep."""
+    erps: tuple[tuple[EngineLink, float], ...] = ()
+    """ERP of links."""
+    overlaps_expected: bool = False
+    """True if no step has looked yet for bodies that were put into each other."""
 
 
 def _softness(ratio: float, erp: float, time_step: float) -> dict[str, float]:
@@ -191,18 +200,20 @@ class ContactSoftness:
             if one[0] in place or two[0] in place
         ]
         erps = [(named(link), erp) for link, erp in self._erp_of.items() if link[0] in place]
-        return tuple(pairs), tuple(erps)
+        return SoftState(tuple(pairs), tuple(erps), self.overlaps_expected)
 
     def restore(self, state: SoftState, body_ids: Sequence[int]) -> None:
         """Restore a :meth:`state`, of the same bodies or of copies of them."""
+        self.overlaps_expected = state.overlaps_expected
         if not (any(state) or self._pairs or self._erp_of):
+            self.is_idle = True
             return
 
         def link_of(named: EngineLink) -> EngineLink:
             place, link = named
             return (body_ids[place] if place >= 0 else -1 - place), link
 
-        own, (pairs, erps) = set(body_ids), state
+        own, (pairs, erps, _) = set(body_ids), state
         self._pairs = {
             pair: count
             for pair, count in self._pairs.items()
