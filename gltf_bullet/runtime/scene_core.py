@@ -270,20 +270,9 @@ class SceneCore:
         return self.acting is None or self.acting.is_idle
 
     @property
-    def is_unattended(self) -> bool:
-        """True if only bodies and joints have to do something in the next step."""
-        is_watched = self._is_busy or self.listeners or self.is_removed
-        return not (is_watched or self._start.is_wanted or self._acts)
-
-    @property
     def _acts(self) -> bool:
         """True if a behavior graph has something to do before the next step."""
         return self.acting is not None and not self.acting.is_idle
-
-    @property
-    def is_interfered(self) -> bool:
-        """True if code of others may have changed the world since the last step began."""
-        return bool(self._is_busy or self.listeners or self.events or self._acts)
 
     def engine_steps(self, settings: EngineSettings) -> int:
         """Return the number of engine steps that each step of the world needs for this scene.
@@ -325,10 +314,18 @@ class SceneCore:
         """
         self.world.before_step(settings, self.followers.place, part, parts)
 
-    def finish_step(self, settings: EngineSettings, *, is_last: bool = True) -> None:
-        """Process an engine step; ``is_last``: it ends a step, so that callbacks are called."""
+    def finish_step(
+        self, settings: EngineSettings, *, is_last: bool = True, is_seen: bool = False
+    ) -> None:
+        """Process an engine step.
+
+        Args:
+            settings: Settings of that step.
+            is_last: It ends a step, so that callbacks are called.
+            is_seen: Kernels have looked for fast bodies.
+        """
         self.note_steps(settings.time_step, 1)
-        self.world.after_step(settings)
+        self.world.after_step(settings, is_seen=is_seen)
         is_watched = self._is_busy or self.listeners
         if is_watched:
             self.refresh()
@@ -336,8 +333,6 @@ class SceneCore:
             time, dt, place = self.time, settings.time_step, self.followers.place
             self.reports.after_step(self.world, place, time=time, time_step=dt)
             self.events = self.reports.notify()
-        elif not is_watched:
-            self.world.put_back_fast()
         if is_last:
             for listener in tuple(self.listeners):
                 listener()

@@ -22,7 +22,6 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
-from gltf_bullet.bullet.contacts.fast_bodies import FastWatch
 from gltf_bullet.bullet.joints.joint_steps import JointSteps
 from gltf_bullet.bullet.session import (
     EngineSession,
@@ -49,7 +48,6 @@ class StepProgram:
         self._joints_together: JointSteps | None = None
         """The joints of the scenes that were last stepped together."""
         self._softness = session.shared(ContactSoftness)
-        self._watch: FastWatch | None = None
         self._bodies: tuple[int, int] = (-1, -1)
         """Number of bodies of the world, and the last one, when the scenes were last checked."""
         self._broken: set[int] = set()
@@ -231,17 +229,11 @@ class StepProgram:
         self, cores: Sequence[SceneCore], settings: EngineSettings, part: int = 0, parts: int = 1
     ) -> None:
         """Make one step of the engine, the ``part``-th of those of a step."""
-        all_cores = cores
-        passive = [] if len(cores) == 1 or parts > 1 else _passive_scenes(cores, settings)
-        if passive:
-            cores = [core for core in cores if core not in passive]
         self._apply_forces(cores, settings, part, parts)
         self._session.step()
-        if passive:
-            self._finish_passive(passive, settings)
         self._finish(cores, settings, is_last=part == parts - 1)
         if parts > 1:
-            self._collect(all_cores)
+            self._collect(cores)
 
     def _apply_forces(
         self, cores: Sequence[SceneCore], settings: EngineSettings, part: int = 0, parts: int = 1
@@ -256,11 +248,16 @@ class StepProgram:
         self._softness.before_step(settings)
 
     def _finish(
-        self, cores: Sequence[SceneCore], settings: EngineSettings, *, is_last: bool = True
+        self,
+        cores: Sequence[SceneCore],
+        settings: EngineSettings,
+        *,
+        is_last: bool = True,
+        is_seen: bool = False,
     ) -> None:
-        """Process all consequences of the engine's step."""
+        """Process all consequences of the engine's step: see ``SceneCore.finish_step``."""
         for core in cores:
-            core.finish_step(settings, is_last=is_last)
+            core.finish_step(settings, is_last=is_last, is_seen=is_seen)
 
     def _settings_now(self, cores: Sequence[SceneCore], caller: SceneCore) -> EngineSettings:
         """Check that the world is the known one, and return its settings."""
@@ -273,9 +270,10 @@ class StepProgram:
             self._next = (self._next + 1) % len(cores)
             cores[self._next].require_alive()
         caller.require_alive()
+        settings = self._session.settings()
         for core in cores:
             core.world.learn()
-        return self._session.settings()
+        return settings
 
     # --- compiled steps -------------------------------------------------------------------------
 
@@ -304,8 +302,8 @@ class StepProgram:
         over, part, is_open, is_stepped = joints.make(settings, count, parts)
         if have_triggers and not leaves_something:
             leaves_something = any(core.world.compiled_steps.have_overlaps for core in cores)
-        if leaves_something and over and not is_open and not part:
-            over, part = over - 1, parts - 1
+        if leaves_something and not is_open and (over or part):
+            over, part = divmod(over * parts + part - 1, parts)
             is_open = is_stepped = True
         if over:
             for core in cores:
@@ -324,7 +322,7 @@ class StepProgram:
             if not is_stepped:
                 self._session.step()
             part += 1
-            self._finish(cores, settings, is_last=part == parts)
+            self._finish(cores, settings, is_last=part == parts, is_seen=is_stepped)
         if parts == 1:
             for core in cores:
                 core.world.end_step()
@@ -369,22 +367,6 @@ class StepProgram:
             cores.append(caller)
         return tuple(cores)
 
-    def _finish_passive(self, cores: Sequence[SceneCore], settings: EngineSettings) -> None:
-        """Advance the time of scenes, and put back bodies that passed through something."""
-        seen = []
-        for core in cores:
-            core.note_steps(settings.time_step, 1)
-            if core.world.fast.is_any:
-                seen.append(core)
-        if not seen:
-            return
-        watched = [core.world.fast for core in seen]
-        if self._watch is None or self._watch.watched != watched:
-            self._watch = FastWatch(self._session.client_id, watched)
-        for number in self._watch.find_fast():
-            watched[number].before_step(settings.time_step, settings.gravity)
-            seen[number].world.put_back_fast()
-
 
 def _parts(cores: Sequence[SceneCore], settings: EngineSettings) -> int:
     """Return the number of engine steps in each step of a world; the finest scene's is that of all.
@@ -402,15 +384,6 @@ def _errors_of(cores: Sequence[SceneCore]) -> AbstractContextManager[object]:
     for core in cores:
         refusals.enter_context(core.world.ownership)
     return refusals
-
-
-def _passive_scenes(cores: Sequence[SceneCore], settings: EngineSettings) -> list[SceneCore]:
-    """Return the scenes whose step needs only a check of their fast bodies."""
-    return [
-        core
-        for core in cores
-        if core.is_unattended and core.world.compiled_steps.are_left_to_engine(settings)
-    ]
 
 
 def _is_whole(core: SceneCore) -> bool:

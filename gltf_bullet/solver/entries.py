@@ -13,7 +13,7 @@ __all__ = ["build_libraries", "follow_contacts", "load_entries", "prepare", "sol
 
 _MODULES = tuple(
     f"gltf_bullet.solver.{name}"
-    for name in ("step_kernel", "engine.stepping", "triggers.watching", "engine.gyroscopic")
+    for name in ("step_kernel", "engine.stepping", "triggers.watching", "engine.free_motion")
 )
 """Modules that declare entries; the contacts' comes with the second."""
 

@@ -24,6 +24,8 @@ SENSED = 1 << 6
 
 # --- of the solve ---------------------------------------------------------------------------------
 
+WENT_FAR = 1 << 17
+"""Free bodies may have passed something: their table marks which."""
 NEEDS_ROOM = 1 << 7
 """The islands have too little room: ``needed`` in their record says how much they need."""
 NOT_CONVERGED = 1 << 8

@@ -66,6 +66,8 @@ class _SceneColumns(NamedTuple):
     """Integers of the triggers that watch the step: see ``engine.stepping``."""
     pairs: int = 1
     """Count of the pairs that the triggers of a scene have found."""
+    free: int = 2
+    """Floats of the free bodies: see ``engine.free_motion``."""
     steps: int = 1
     """Count of the steps to be made at once, then of those that were made."""
     parts: int = 1
@@ -90,10 +92,13 @@ def row_of(
     engine: tuple[IntArray, IntArray, IntArray] = (_NO_INTS, _NO_INTS, _NO_INTS),
     touch: tuple[IntArray, FloatArray] = (_NO_INTS, _NO_FLOATS),
     sense: IntArray = _NO_INTS,
+    free: FloatArray = _NO_FLOATS,
 ) -> IntTable:
     """A table of one scene for the kernels, shape [1, SCENE.size]; others can be put below.
 
     It holds addresses: whoever keeps it keeps the arrays as well.
     """
     arrays = addresses(ints, floats, work, index, values, *engine, *touch)
-    return np.array([[*arrays, 0, 0, *addresses(sense), 0, 0, 1, 0]], dtype=np.int64)
+    return np.array(
+        [[*arrays, 0, 0, *addresses(sense), 0, *addresses(free), 0, 1, 0]], dtype=np.int64
+    )

@@ -10,16 +10,15 @@ concept: the order of the bodies, which plans, ids and poses share.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain, combinations
-from typing import TypeAlias
 
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.bodies.free_motion import FreeMotion
 from gltf_bullet.bullet.bodies.free_table import FreeTable
-from gltf_bullet.bullet.bodies.gyroscopic_bodies import GyroscopicBodies
 from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies
 from gltf_bullet.bullet.bodies.multibody import (
     LinkJoint,
@@ -34,14 +33,12 @@ from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.bullet.state import apply_base_force, velocity_before_turn
 from gltf_bullet.errors import EngineError
 from gltf_bullet.model import MotionKind
-from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
 from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     FloatArray,
     IntArray,
-    Quat,
     Vec3,
     quat_conjugate,
     quat_multiply,
@@ -116,12 +113,6 @@ def _stands_at(client_id: int, body: int, place: Vec3) -> bool:
 
 def _slack(place: Vec3) -> float:
     return _ROUNDING * max(1.0, *map(abs, place))
-
-
-PutBack: TypeAlias = Callable[[FloatArray, FloatArray, Collection[int]], None]
-"""Takes inertial positions [n, 3], rotations [n, 4] and the rows with prescribed poses; corrects
-the arrays and the engine's bodies in place.
-"""
 
 
 def create_free_bodies(
@@ -312,26 +303,14 @@ class FreeBodies:
         self.poses: FloatArray = np.zeros(7 * len(self.ids))
         """Inertial frames at the last read: position [m] and rotation xyzw of each, shape [n * 7].
         """
-        self._kinematic_rows: set[int] = set()
-        """Rows of dynamic bodies whose poses are prescribed at present."""
-        self._gyroscopic = GyroscopicBodies(client_id, self.ids, table.tumbling, table.moments)
-        self._lifted = self._find_lifted()
-        self._is_left_alone = not (self._cruising or self._lifted or self.are_tumbling)
+        factors = [plan.gravity_factor for plan in plans]
+        self.motion = FreeMotion(client_id, self.ids, table, factors)
+        """Forces that the engine lacks on them, and those that go too far in a step."""
 
-    def _find_lifted(self) -> list[tuple[int, float]]:
-        """Return bodies with a gravity factor, and mass times (factor - 1) [kg] of each."""
-        return [
-            (body_id, plan.mass * (plan.gravity_factor - 1.0))
-            for body_id, plan in zip(self.ids, self.plans, strict=True)
-            if plan.kind is MotionKind.DYNAMIC and plan.gravity_factor != 1.0
-        ]
-
-    def connect(self, find_row: Callable[[], IntTable | None]) -> None:
-        """Let kernels keep the angular momentum of bodies, if they can call the engine.
-
-        ``find_row``: finds the row of the world's engine: see ``NativeWorld.row``.
-        """
-        self._gyroscopic.find_row = find_row
+    @property
+    def are_cruising(self) -> bool:
+        """True if kinematic bodies have velocities, which are set in every step."""
+        return bool(self._cruising)
 
     @property
     def kept_apart(self) -> Iterator[tuple[EngineLink, EngineLink]]:
@@ -350,16 +329,11 @@ class FreeBodies:
             if new is not old:
                 weigh_link(self._client_id, body_id, -1, new.mass, new.inertia_diagonal)
         self.plans, self.table = tuple(plans), table
-        self._lifted = self._find_lifted()
-        self._gyroscopic.weigh(table.moments)
+        self.motion.set_table(table)
 
-    def world_from_bodies(self, put_back: PutBack) -> tuple[FloatArray, FloatArray]:
-        """Read body frames: positions [m] (k, 3) and rotations xyzw (k, 4), one read per body.
-
-        Args:
-            put_back: Corrects bodies that passed through a surface in the last step.
-        """
-        flat = self.read(put_back).reshape(-1, 7)
+    def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
+        """Read body frames: positions [m] (k, 3) and rotations xyzw (k, 4), one read per body."""
+        flat = self.read().reshape(-1, 7)
         positions, rotations = flat[:, :3], flat[:, 3:]
         if self.table.body_from_inertial is None:
             return positions, rotations
@@ -378,23 +352,12 @@ class FreeBodies:
     def _row_of(self) -> dict[int, int]:
         return {node: row for row, node in enumerate(self.id_of_node)}
 
-    def read_poses(self) -> list[tuple[Vec3, Quat]]:
-        """Read position and rotation of each inertial frame, as PyBullet returns them."""
+    def read(self) -> FloatArray:
+        """Read inertial frames: position [m] and rotation xyzw of each, shape [n * 7]."""
         read, client_id = pybullet.getBasePositionAndOrientation, self._client_id
-        return [read(body_id, client_id) for body_id in self.ids]
-
-    def read(self, put_back: PutBack | None) -> FloatArray:
-        """Read inertial frames: position [m] and rotation xyzw of each, shape [n * 7].
-
-        Args:
-            put_back: Corrects bodies that passed through a surface in the last step, if given.
-        """
-        poses = self.read_poses()
+        poses = [read(body_id, client_id) for body_id in self.ids]
         # The fastest way into an array that was measured: 1.17 us per body, the call included.
         flat = np.fromiter(chain.from_iterable(chain.from_iterable(poses)), float, 7 * len(poses))
-        if put_back is not None:
-            rows = flat.reshape(-1, 7)
-            put_back(rows[:, :3], rows[:, 3:], self._kinematic_rows)
         self.poses = flat
         return flat
 
@@ -405,8 +368,6 @@ class FreeBodies:
             time_step: Length of the coming engine step [s].
             gravity: Gravity of the world [m/s^2].
         """
-        if self._is_left_alone:
-            return
         for body_id, plan in self._cruising:
             pybullet.resetBaseVelocity(
                 body_id,
@@ -414,17 +375,7 @@ class FreeBodies:
                 plan.angular_velocity,
                 physicsClientId=self._client_id,
             )
-        for body_id, mass in self._lifted:
-            position, _ = pybullet.getBasePositionAndOrientation(body_id, self._client_id)
-            pybullet.applyExternalForce(
-                body_id,
-                -1,
-                [mass * g for g in gravity],
-                position,
-                pybullet.WORLD_FRAME,
-                physicsClientId=self._client_id,
-            )
-        self._gyroscopic.steady(time_step)
+        self.motion.before_step(gravity)
 
     def apply_force(self, body_id: int, force: list[float], torque: list[float]) -> None:
         """Apply a force [N] and a torque [N m] to a body during the coming step, world axes."""
@@ -442,7 +393,7 @@ class FreeBodies:
         Collision bits must be written anew afterwards: a mass that crosses zero resets them.
         """
         index = int(np.flatnonzero(self.nodes == node)[0])
-        (self._kinematic_rows.add if kinematic else self._kinematic_rows.discard)(index)
+        self.motion.hold(index, is_held=kinematic)
         body_id, plan = self.ids[index], self.plans[index]
         linear, angular = pybullet.getBaseVelocity(body_id, self._client_id)
         if kinematic:
@@ -450,19 +401,3 @@ class FreeBodies:
         else:
             weigh_link(self._client_id, body_id, -1, plan.mass, plan.inertia_diagonal)
         pybullet.resetBaseVelocity(body_id, linear, angular, physicsClientId=self._client_id)
-
-    @property
-    def fastest(self) -> float:
-        """Largest speed of a body as the step began [m/s]; infinite unless all were read."""
-        is_asked = len(self.ids) == self._gyroscopic.count
-        return self._gyroscopic.fastest if is_asked else math.inf
-
-    @property
-    def is_idle(self) -> bool:
-        """Return True if :meth:`before_step` never has anything to do."""
-        return not (self._cruising or self._lifted or self._gyroscopic.are_any)
-
-    @property
-    def are_tumbling(self) -> bool:
-        """True if there are dynamic bodies whose principal moments differ."""
-        return self._gyroscopic.are_any

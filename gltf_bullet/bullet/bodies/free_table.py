@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,10 +13,7 @@ from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.body_sizes import BodySize, body_sizes
 from gltf_bullet.transforms import IDENTITY_POSE, BoolArray, FloatArray, IntArray
 
-__all__ = ["WARY", "FreeTable", "Pace"]
-
-WARY = 0.9
-"""Share of a body's limit of travel per step above which its velocity is read."""
+__all__ = ["FreeTable"]
 
 _SOFT_LANDING = 0.5
 """Speed [m/s] from which on bodies that can meet triangle meshes, and bounce on nothing, are swept:
@@ -27,19 +23,6 @@ from 0.5 m at 240 Hz: 1.0 m/s upwards instead of 0.04; bare PyBullet 0.3).
 
 _DIFFER = 1e-6
 """Relative difference above which principal moments count as unequal."""
-
-
-class Pace(NamedTuple):
-    """Limits of travel of the bodies within a step of some length."""
-
-    time_step: float
-    """Length of the step [s]."""
-    furthest: FloatArray
-    """Travel above which a body is fast [m], shape [n]; in a step of 0 s the geometric limit."""
-    reach: list[float]
-    """Travel below which nothing about a body needs to be read [m]."""
-    thinnest: float
-    """The least of :attr:`furthest`."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,21 +73,14 @@ class FreeTable:
             lands_softly=np.array(on_triangles, dtype=bool) & ~np.array(bounces, dtype=bool),
         )
 
-    def pace(self, time_step: float) -> Pace:
-        """Return the limits of travel within a step [s]; cached for the last step length."""
-        if not self._paces or self._paces[0].time_step != time_step:
-            half = self.half_thickness
-            is_soft = self.lands_softly & np.isfinite(half) & (time_step > 0.0)
-            furthest = np.where(is_soft, np.minimum(half, _SOFT_LANDING * time_step), half)
-            reach: list[float] = (WARY * furthest).tolist()
-            thinnest = float(furthest.min(initial=np.inf))
-            self._paces[:] = [Pace(time_step, furthest, reach, thinnest)]
-        return self._paces[0]
+    def furthest(self, time_step: float) -> FloatArray:
+        """Return the travel within a step [s] above which each body is fast [m], shape [n].
 
-    @cached_property
-    def _paces(self) -> list[Pace]:
-        """The last result of :meth:`pace`: all copies of a scene take the same steps."""
-        return []
+        In a step of 0 s this is the geometric limit.
+        """
+        half = self.half_thickness
+        is_soft = self.lands_softly & np.isfinite(half) & (time_step > 0.0)
+        return np.where(is_soft, np.minimum(half, _SOFT_LANDING * time_step), half)
 
     @cached_property
     def tumbling(self) -> IntArray:

@@ -63,8 +63,9 @@ _Pair: TypeAlias = tuple[EngineLink, EngineLink]
 
 
 class SoftState(NamedTuple):
-    """What is remembered of some bodies, which are numbered by their place in the scene, and as
-    -1 - id if they are not of the scene.
+    """What is remembered of some bodies.
+
+    They are numbered by their place in the scene, and as -1 - id if they are not of the scene.
     """
 
     pairs: tuple[tuple[_Pair, int], ...] = ()

@@ -12,20 +12,17 @@ The file is long because reading, sweeping and putting back share the state of o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import chain, compress
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.bodies.free_table import WARY, FreeTable
+from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.planning.body_sizes import BodySize
 from gltf_bullet.transforms import (
     FloatArray,
-    Quat,
     Vec3,
     matrices_from_quats,
     quat_from_rotation_vector,
@@ -33,7 +30,7 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = ["FastBodies", "FastState", "FastWatch"]
+__all__ = ["FastBodies", "FastState"]
 
 # --- Path of a fast body within a step, and the time at which it first touched a surface on it ----
 
@@ -82,10 +79,8 @@ class FastPath:
         self.touch = max(TOUCH, TOUCH_SHARE * size.half_thickness)
         """Depth at which the body is put into an obstacle [m]."""
 
-    def put_before(
-        self, client_id: int, body: int, share: float, other: EngineLink
-    ) -> tuple[FloatArray, FloatArray]:
-        """Put a body where it touches a link, after about a share of the path; return that pose."""
+    def put_before(self, client_id: int, body: int, share: float, other: EngineLink) -> None:
+        """Put a body where it touches a link, after about a share of the path."""
         position, rotation = self.pose_after(share)
         for _ in range(_REFINEMENTS):
             pybullet.resetBasePositionAndOrientation(
@@ -99,7 +94,6 @@ class FastPath:
             if normal is None or gap <= 0.0:
                 break
             position = position - (gap + self.touch) * np.array(normal)
-        return position, rotation
 
     def probe_paths(self, *, from_surface: bool) -> tuple[FloatArray, FloatArray]:
         """Return rays along the paths of the probes, longer by their reaches: starts and ends.
@@ -194,41 +188,6 @@ def _turned_share(angle: float) -> float:
     return 2.0 * math.atan(tangent) / angle
 
 
-def near_others(
-    client_id: int, ids: Sequence[int], middles: FloatArray, reaches: FloatArray
-) -> list[bool]:
-    """Return True for each box with other bodies than its own in it, as rays would find them.
-
-    This skips bodies in the air: with 1000 boxes a step took 120 times as long as the engine's, and
-    takes 12 times as long now (measured).
-
-    Args:
-        client_id: The world.
-        ids: Ids of the boxes' own bodies.
-        middles: Centres of the boxes [m], shape [n, 3].
-        reaches: Half their edges [m], shape [n, 3].
-    """
-    lows, highs = (middles - reaches).tolist(), (middles + reaches).tolist()
-    found = [
-        pybullet.getOverlappingObjects(low, high, client_id) or ()
-        for low, high in zip(lows, highs, strict=True)
-    ]
-    return [any(body != own for body, _ in others) for own, others in zip(ids, found, strict=True)]
-
-
-_SUDDEN_SPEED = 3.0
-"""Change of speed [m/s] that a body may get within a step without a warning: bodies thinner than
-the distance that this makes in a step are read in every step.
-"""
-
-_LONGEST_PAUSE = 8
-"""Largest number of steps between two readings of thicker bodies; users may set velocities any
-time.
-"""
-
-_FEW = 16
-"""Number of bodies that are read after every step at negligible cost (20 us)."""
-
 _MOST_TRIES = 3
 """Number of times that a body is put back to the same link without a contact before it may pass."""
 _MOST_PASSED = 6
@@ -239,8 +198,6 @@ _Ray: TypeAlias = tuple[int, list[float], list[float]]
 """Row of a path, start and end [m]."""
 _Hit: TypeAlias = tuple[Any, ...]
 """A hit as ``rayTestBatch`` returns it."""
-_Velocities: TypeAlias = tuple[Vec3, Vec3]
-"""Velocity of a centre of mass [m/s] and spin [rad/s]."""
 Stop: TypeAlias = tuple[int, int, int]
 """Row of a body, and body id and link of the obstacle."""
 
@@ -252,19 +209,20 @@ class FastState(NamedTuple):
     """Bodies put back to an obstacle in the last step, each with the number of earlier times."""
     passes: frozenset[Stop]
     """Bodies and obstacles without contact there: the user lets them pass, by an engine filter."""
+    pause: float = 0.0
+    """Number of steps in which no body can become fast."""
 
 
 NOTHING = FastState((), frozenset())
 
 
 class FastBodies:
-    """Sweeps the free dynamic bodies of one scene; makes no engine calls while all are slow."""
+    """Sweeps the free dynamic bodies of one scene that went further than they are thick."""
 
     def __init__(
         self,
         client_id: int,
-        table: FreeTable,
-        ids: Sequence[int],
+        free: FreeBodies,
         mask_of: Callable[[int], int],
         may_meet: Callable[[EngineLink, EngineLink], bool],
         set_pair_restitution: Callable[[Collection[tuple[EngineLink, EngineLink]]], None],
@@ -273,159 +231,55 @@ class FastBodies:
 
         Args:
             client_id: The world.
-            table: Properties of all free bodies.
-            ids: Their body ids.
+            free: All free bodies.
             mask_of: Returns the collision mask of a body.
             may_meet: Returns True if rules and filters of the scene let two links collide.
             set_pair_restitution: Receives the links that begin the coming step at an obstacle,
                 each with the obstacle.
         """
         self._client_id = client_id
-        self.ids = ids
-        self._free = frozenset(ids)
+        self._motion, self._free = free.motion, free
+        self.ids = free.ids
+        self._own = frozenset(free.ids)
         self._mask_of, self._may_meet, self._set_pair_restitution = (
             mask_of,
             may_meet,
             set_pair_restitution,
         )
-        self._time_step = 0.0
-        self.set_table(table)
-        self.is_any = self._pace.thinnest < math.inf
+        self.is_any = free.motion.is_watched
         """True if any body can ever be too fast."""
         self.state = NOTHING
-        self.last: Sequence[Vec3] | None = None
-        """Positions of the bodies at the last read [m]."""
-        self._steps = 0
-        self._pause = 0
+        self._time_step = 0.0
         self._gravity: Vec3 = (0.0, 0.0, 0.0)
-
-    def set_table(self, table: FreeTable) -> None:
-        """Use new properties of the bodies, after masses or surfaces have changed."""
-        self._table = table
-        self._sizes = table.sizes
-        self._pace = table.pace(self._time_step)
 
     def restore(self, state: FastState) -> None:
         """Restore a :attr:`state`."""
-        self.last, self._pause = None, 0
         self._set_stops(state)
+        self._motion.pause = state.pause
 
-    def before_step(self, time_step: float, gravity: Vec3) -> None:
-        """Store time step and gravity of the coming step.
+    def state_now(self) -> FastState:
+        """Return the state for a snapshot."""
+        return self.state._replace(pause=self._motion.pause)
+
+    def after_step(self, time_step: float, gravity: Vec3, *, is_sought: bool = True) -> None:
+        """Put back bodies that passed through something in the last engine step.
 
         Args:
-            time_step: Length of the engine's last substep [s].
+            time_step: Length of that step [s].
             gravity: Gravity of the world [m/s^2].
+            is_sought: False if kernels have marked the bodies that may have.
         """
-        if time_step != self._time_step:
-            self._time_step = time_step
-            self.set_table(self._table)
-        self._gravity = gravity
-        self._steps += 1
-
-    def needs_reading(self) -> bool:
-        """Return True if bodies must be read after this step although nobody needs their poses."""
-        return 0 < self._steps >= self._pause and self.is_any
-
-    def may_skip_sweep(self, fastest: float) -> bool:
-        """Return True if bodies that began the step at this speed [m/s] need no sweep after it.
-
-        A hit may make them faster by as much as for :meth:`needs_reading`. Their positions are not
-        read then: the next sweep reads the velocity of each.
-        """
-        step = self._time_step
-        pull = math.hypot(*self._gravity) * step
-        if (fastest + 2.0 * pull + _SUDDEN_SPEED) * step > WARY * self._pace.thinnest:
-            return False
-        self.last = None
-        if self.state.stops:
-            self._set_stops(self.state._replace(stops=()))
-        return True
-
-    def are_slow(self, poses: Sequence[tuple[Vec3, Quat]]) -> bool:
-        """Return True if :meth:`put_back` has nothing to do for poses as PyBullet returns them.
-
-        The sums are the same as there, in the same order; without arrays, for a few bodies.
-        """
-        last = self.last
-        if last is None or not self.has_few or len(last) != len(poses):
-            return False
-        for ((x, y, z), _), (a, b, c), furthest in zip(poses, last, self._pace.reach, strict=True):
-            way = math.sqrt((x - a) * (x - a) + (y - b) * (y - b) + (z - c) * (z - c))
-            if way / self._steps > furthest:
-                return False
-        self.note_slow([position for position, _ in poses])
-        return True
-
-    @property
-    def has_few(self) -> bool:
-        """True if there are only a few bodies."""
-        return len(self.ids) <= _FEW
-
-    @property
-    def reach(self) -> list[float]:
-        """Travel of each body in a step below which nothing about it needs to be read [m]."""
-        return self._pace.reach
-
-    def note_slow(self, positions: Sequence[Vec3]) -> None:
-        """Store the positions after a step in which no body was fast."""
-        self.last, self._steps, self._pause = positions, 0, 0
-        if self.state.stops:
-            self._set_stops(self.state._replace(stops=()))
-
-    def put_back(
-        self, positions: FloatArray, rotations: FloatArray, kinematic: Collection[int]
-    ) -> None:
-        """Put bodies back that passed through something; a second call for one step does nothing.
-
-        Args:
-            positions: Centres of mass of all free bodies [m], shape [n, 3]; corrected.
-            rotations: Rotations of their inertial frames, xyzw, shape [n, 4]; corrected.
-            kinematic: Rows of bodies whose poses are prescribed at present: they are left out.
-        """
-        if not self.is_any or not self._steps:
+        if not self.is_any:
             return
-        rows = set(self._candidates(positions).tolist())
-        rows -= set(kinematic)
+        self._time_step, self._gravity = time_step, gravity
+        rows = self._motion.find_fast(gravity) if is_sought else self._motion.found()
         if rows:
-            self._trace(sorted(rows), positions, rotations)
+            self._trace(rows)
         elif self.state.stops:
             self._set_stops(self.state._replace(stops=()))
-        self.last, self._steps = positions.tolist(), 0
 
-    def _candidates(self, positions: FloatArray) -> npt.NDArray[np.intp]:
-        """Return rows of bodies that may be fast; set the number of steps in which none can be."""
-        if self.last is None or len(self.last) != len(positions):
-            self._pause = 0
-            return np.flatnonzero(np.isfinite(self._table.half_thickness))
-        moved = np.linalg.norm(positions - np.array(self.last), axis=1) / self._steps
-        self._pause = self._safe_steps(moved)
-        # A body that was put elsewhere moved far as well: the velocity decides.
-        return np.flatnonzero(moved > WARY * self._pace.furthest)
-
-    def _safe_steps(self, moved: FloatArray) -> int:
-        step = self._time_step
-        if self._pace.thinnest < _SUDDEN_SPEED * step or len(self.ids) <= _FEW:
-            return 0
-        # Twice the gravity that there is, for forces that are not gravity.
-        gain = 2.0 * float(np.linalg.norm(self._gravity)) * step * step
-        spare = float((self._pace.furthest - moved).min())
-        return int(min(_LONGEST_PAUSE, 0.5 * spare / gain if gain > 0.0 else _LONGEST_PAUSE))
-
-    def _trace(self, rows: Sequence[int], positions: FloatArray, rotations: FloatArray) -> None:
-        step, client_id = self._time_step, self._client_id
-        velocities: dict[int, _Velocities] = {}
-        moving: dict[int, BodySize] = {}
-        for row in rows:
-            body, size = self.ids[row], self._sizes[row]
-            if size is None:
-                continue
-            velocity, spin = pybullet.getBaseVelocity(body, client_id)
-            speed, turn = math.hypot(*velocity) * step, math.hypot(*spin) * step
-            if speed + turn * size.half_length > self._pace.furthest[row]:
-                moving[row], velocities[row] = size, (velocity, spin)
-        near = self._near_others(moving, positions, velocities) if moving else ()
-        fast = [self._path(row, moving[row], velocities, positions, rotations) for row in near]
+    def _trace(self, rows: Sequence[int]) -> None:
+        fast = [self._path(row) for row in rows]
         stops: dict[Stop, int] = {}
         former = dict(self.state.stops)
         for path, hits in zip(fast, self._cast(fast), strict=True):
@@ -441,9 +295,9 @@ class FastBodies:
                 # A body that is put back to its start again and again is stuck: it moves on along
                 # fixed obstacles, and the engine separates it from moving ones.
                 if share > 0.0 or stops[met] < _MOST_TRIES:
-                    self._put_back(path, share, first, positions, rotations)
+                    self._put_back(path, share, first)
                 elif self._meets_fixed(path.row, first[0], first[1]):
-                    self._slide_along(path, np.array(first[4]), positions)
+                    self._slide_along(path, np.array(first[4]))
         if stops or self.state.stops:
             self._set_stops(FastState(tuple(stops.items()), self.state.passes))
 
@@ -458,31 +312,15 @@ class FastBodies:
             ]
         )
 
-    def _near_others(
-        self,
-        sizes: Mapping[int, BodySize],
-        positions: FloatArray,
-        velocities: Mapping[int, _Velocities],
-    ) -> Iterator[int]:
-        """Return the fast bodies that may touch something within this step or the next one."""
-        rows, ids = list(sizes), [self.ids[row] for row in sizes]
-        ways = self._time_step * np.abs([velocities[row][0] for row in rows])
-        reaches = ways + np.array([[size.reach] for size in sizes.values()])
-        return compress(rows, near_others(self._client_id, ids, positions[rows], reaches))
-
-    def _path(
-        self,
-        row: int,
-        size: BodySize,
-        velocities: Mapping[int, _Velocities],
-        positions: FloatArray,
-        rotations: FloatArray,
-    ) -> FastPath:
+    def _path(self, row: int) -> FastPath:
         """Return the path of a body within the step."""
-        step, (velocity, spin) = self._time_step, velocities[row]
-        travel, turned = step * np.array(velocity), step * np.array(spin)
+        size, step = self._free.table.sizes[row], self._time_step
+        if size is None:
+            raise ValueError("only bodies with a size are sought")
+        position, rotation, velocity, spin = self._motion.state_of(row)
+        travel, turned = step * velocity, step * spin
         turned *= _turned_share(math.hypot(*turned.tolist()))
-        return FastPath(row, size, positions[row], rotations[row], travel, turned)
+        return FastPath(row, size, position, rotation, travel, turned)
 
     def _groups_that_meet(self, row: int, body: int, link: int) -> list[int]:
         """Return the colliders of a body that a link stops; each group is on a link of its own.
@@ -490,7 +328,7 @@ class FastBodies:
         A group that a filter keeps from the floor may be below it all the time: a sled with such a
         hull stood still at 6 m/s.
         """
-        size, own = self._sizes[row], self.ids[row]
+        size, own = self._free.table.sizes[row], self.ids[row]
         groups = range(size.group_count if size is not None else 0)
         return [k for k in groups if self._may_meet((own, k - 1), (body, link))]
 
@@ -568,17 +406,17 @@ class FastBodies:
         points = pybullet.getContactPoints(self.ids[row], body, physicsClientId=self._client_id)
         return bool(points) and pybullet.getDynamicsInfo(body, link, self._client_id)[0] == 0.0
 
-    def _slide_along(self, path: FastPath, normal: FloatArray, positions: FloatArray) -> None:
+    def _slide_along(self, path: FastPath, normal: FloatArray) -> None:
         """Remove the velocity of a body into a fixed obstacle: an impact without a bounce.
 
         Cubes of 20 mm that spin at 3000 rad/s get no contact from the engine at such a pose.
         """
-        row, body = path.row, self.ids[path.row]
+        body = self.ids[path.row]
         velocity, spin = map(np.array, pybullet.getBaseVelocity(body, self._client_id))
         into = min(float(velocity @ normal), 0.0) * normal
-        positions[row] = path.position - min(float(path.travel @ normal), 0.0) * normal
+        position = path.position - min(float(path.travel @ normal), 0.0) * normal
         pybullet.resetBasePositionAndOrientation(
-            body, positions[row].tolist(), path.rotation.tolist(), self._client_id
+            body, position.tolist(), path.rotation.tolist(), self._client_id
         )
         pybullet.resetBaseVelocity(body, (velocity - into).tolist(), spin.tolist(), self._client_id)
 
@@ -587,77 +425,18 @@ class FastBodies:
 
         A ball that another one had hit was put back to that one, which followed it (seen).
         """
-        if hit[0] not in self._free:
+        if hit[0] not in self._own:
             return False
         velocity = np.array(pybullet.getBaseVelocity(hit[0], self._client_id)[0])
         start, way = np.array(ray[1]), np.array(ray[2]) - np.array(ray[1])
         came = self._time_step * velocity
         return bool(came @ way > 0.0 > (np.array(hit[3]) - came - start) @ way)
 
-    def _put_back(
-        self,
-        path: FastPath,
-        share: float,
-        hit: _Hit,
-        positions: FloatArray,
-        rotations: FloatArray,
-    ) -> None:
-        row, body = path.row, self.ids[path.row]
+    def _put_back(self, path: FastPath, share: float, hit: _Hit) -> None:
+        body = self.ids[path.row]
         velocity, spin = pybullet.getBaseVelocity(body, self._client_id)
         # The step has added gravity for the whole way; kept, every impact would gain energy.
         lost = (1.0 - share) * self._time_step
         slower = np.array(velocity) - lost * np.array(self._gravity)
-        place = path.put_before(self._client_id, body, share, (hit[0], hit[1]))
+        path.put_before(self._client_id, body, share, (hit[0], hit[1]))
         pybullet.resetBaseVelocity(body, slower.tolist(), spin, physicsClientId=self._client_id)
-        positions[row], rotations[row] = place
-
-
-# --- The free bodies of many scenes, checked for fast ones together: most are slow ----------------
-
-
-class FastWatch:
-    """:meth:`FastBodies.are_slow` for many scenes at once, in arrays."""
-
-    def __init__(self, client_id: int, watched: Sequence[FastBodies]) -> None:
-        """Prepare for scenes of one world that have a few bodies each."""
-        self.watched = list(watched)
-        self._client_id = client_id
-        self._ids = [body for bodies in watched for body in bodies.ids]
-        ends = np.cumsum([len(bodies.ids) for bodies in watched]).tolist()
-        self._spans = list(zip([0, *ends[:-1]], ends, strict=True))
-        self._number_of = np.repeat(np.arange(len(self.watched)), [len(b.ids) for b in watched])
-        self._places: FloatArray = np.full((len(self._ids), 3), np.nan)
-        """Positions of the bodies after the last step [m]; NaN if unknown."""
-        self._reach: FloatArray = np.zeros(len(self._ids))
-        self._known: list[Sequence[Vec3] | None] = [None] * len(self.watched)
-        """Positions that each scene has stored; others mean that it was read elsewhere meanwhile.
-        """
-
-    def find_fast(self) -> list[int]:
-        """Process a finished step; return the numbers of scenes with bodies that may be fast."""
-        for number, bodies in enumerate(self.watched):
-            if bodies.last is not self._known[number] or bodies.last is None:
-                self._read_scene(number, bodies)
-        read, client_id = pybullet.getBasePositionAndOrientation, self._client_id
-        try:
-            places = [read(body, client_id)[0] for body in self._ids]
-        except pybullet.error:  # A body was removed; reading each scene shows whose.
-            return list(range(len(self.watched)))
-        now = np.fromiter(chain.from_iterable(places), float, 3 * len(places)).reshape(-1, 3)
-        x, y, z = (now - self._places).T
-        fast = np.flatnonzero(~(np.sqrt(x * x + y * y + z * z) <= self._reach))
-        fast_scenes: set[int] = set(self._number_of[fast].tolist())
-        self._places = now
-        for number, (start, end) in enumerate(self._spans):
-            if number in fast_scenes:
-                self._known[number] = None
-            else:
-                self._known[number] = here = places[start:end]
-                self.watched[number].note_slow(here)
-        return sorted(fast_scenes)
-
-    def _read_scene(self, number: int, bodies: FastBodies) -> None:
-        start, end = self._spans[number]
-        self._known[number] = known = bodies.last if bodies.has_few else None
-        self._places[start:end] = np.nan if known is None else known
-        self._reach[start:end] = bodies.reach

@@ -30,10 +30,12 @@ from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.session import EngineLink, EngineSession
 from gltf_bullet.bullet.state import velocity_before_turn
 from gltf_bullet.diagnostics import Issue
+from gltf_bullet.numba_aot.library import package_library
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans, LinkPlaces
 from gltf_bullet.planning.plan_memo import PlanMemo
 from gltf_bullet.solver.articulation_arrays import PART, SUBSTEPS
+from gltf_bullet.solver.entries import load_entries
 from gltf_bullet.solver.last_step.external_motors import OLD_READING
 from gltf_bullet.transforms import (
     FloatArray,
@@ -96,7 +98,9 @@ class JointedLinks:
             yield from (((body, link), (body, other)) for link, other in pairs)
 
 
-_Connection: TypeAlias = tuple[EngineSession, Sequence[int], PlanMemo, Callable[[], bool]]
+_Connection: TypeAlias = tuple[
+    EngineSession, Sequence[int], PlanMemo, Callable[[], bool], FloatArray
+]
 
 
 class ArticulationSet(JointedLinks):
@@ -140,10 +144,12 @@ class ArticulationSet(JointedLinks):
     def solver(self) -> JointSolver:
         """The joint-space solve of the scene."""
         solver = JointSolver(self.client_id, self.arena, self.articulations, self.contacts)
-        if self._connection is not None and self.articulations:
-            session, body_ids, memo, meet_nothing = self._connection
+        # Nothing is compiled for scenes without joints.
+        if self._connection is not None and (self.articulations or package_library() is not None):
+            load_entries()
+            session, body_ids, memo, meet_nothing, free = self._connection
             loops = self.loop_constraints.records
-            solver.connect(session, body_ids, loops, memo, meet_nothing)
+            solver.connect(session, body_ids, loops, memo, meet_nothing, free)
         return solver
 
     @property
@@ -195,6 +201,7 @@ class ArticulationSet(JointedLinks):
         body_ids: Sequence[int],
         memo: PlanMemo,
         meet_nothing: Callable[[], bool],
+        free: FloatArray,
     ) -> None:
         """Let kernels call the engine from the first step on, if they can.
 
@@ -203,8 +210,9 @@ class ArticulationSet(JointedLinks):
             body_ids: All bodies of the scene, tagged.
             memo: Memo of the scene's plan.
             meet_nothing: Returns True if rules and filters keep all links of the scene apart.
+            free: Table of the scene's free bodies: see ``FreeMotion.values``.
         """
-        self._connection = session, body_ids, memo, meet_nothing
+        self._connection = session, body_ids, memo, meet_nothing, free
 
     @property
     def is_any(self) -> bool:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
+from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.joint_steps import JointSteps
-from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.bullet.triggers.triggers import Triggers
@@ -24,13 +23,11 @@ class CompiledSteps:
         self,
         articulations: ArticulationSet,
         kinematic_targets: KinematicTargets,
-        anchors: MovingAnchors,
         triggers: Triggers,
-        free: FreeBodies,
+        fast: FastBodies,
         softness: ContactSoftness,
         *,
-        is_unforced: bool,
-        looks: bool,
+        needs_python: bool,
         is_watched: bool,
     ) -> None:
         """Store the parts of a new scene; what steps need is made by the first step.
@@ -38,36 +35,25 @@ class CompiledSteps:
         Args:
             articulations: The scene's jointed bodies, connected.
             kinematic_targets: Its animated bodies.
-            anchors: Moving attachments of its joints.
             triggers: Its triggers.
-            free: Its other bodies.
+            fast: Its free bodies, swept where they go far.
             softness: Softness of the world's contacts.
-            is_unforced: True if free bodies, gravity and friction need nothing but the engine.
-            looks: True if some free bodies may move further in a step than they are thick.
+            needs_python: True if free bodies, gravity or friction need Python around each step.
             is_watched: True if kinematic bodies may squeeze some of them.
         """
         self.settings: EngineSettings | None = None
-        """Settings of the world to which surfaces were adapted last."""
+        """Settings of the engine's steps to which surfaces were adapted last."""
         self._articulations = articulations
         self._triggers = triggers
         self._targets = kinematic_targets
-        self._free = free
+        self._fast = fast
         self._softness = softness
         self._is_watched = is_watched
+        self._has_joints = articulations.is_any
         self.have_triggers = not triggers.is_idle
         """True if triggers watch the steps."""
-        self._may_be_left_to_engine = (
-            is_unforced
-            and not is_watched
-            and triggers.is_idle
-            and not (anchors.is_any or articulations.is_any or free.are_tumbling)
-        )
         self._is_possible = (
-            is_unforced
-            and not looks
-            and articulations.stands_alone
-            and articulations.is_any
-            and not triggers.needs_nodes
+            not needs_python and articulations.stands_alone and not triggers.needs_nodes
         )
 
     @cached_property
@@ -82,16 +68,8 @@ class CompiledSteps:
             return None
         solver, triggers = self._articulations.solver, self._triggers
         if not triggers.is_idle:
-            solver.watch(triggers.watcher(self._free.ids))
+            solver.watch(triggers.watcher(self._fast.ids))
         return solver
-
-    def are_left_to_engine(self, settings: EngineSettings) -> bool:
-        """Return True if a step needs nothing but the engine, and then a check of fast bodies."""
-        return (
-            self._may_be_left_to_engine
-            and settings is self.settings
-            and not self._targets.has_targets
-        )
 
     def are_possible(self, settings: EngineSettings) -> bool:
         """Return True if kernels can make the next steps."""
@@ -99,12 +77,11 @@ class CompiledSteps:
         solver = self._solver
         if solver is None or settings is not self.settings or not self._softness.is_idle:
             return False
+        if self._targets.targets is not None or self._fast.state.stops:
+            return False
         contacts = solver.contacts
-        return not (
-            contacts.saved is not None
-            or contacts.foreign.ids
-            or contacts.robot_loads.memory
-            or self._targets.targets is not None
+        return not self._has_joints or not (
+            contacts.saved is not None or contacts.foreign.ids or contacts.robot_loads.memory
         )
 
     def may_join(self) -> bool:

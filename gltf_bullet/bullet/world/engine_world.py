@@ -85,7 +85,6 @@ class EngineWorldState:
     """Layout of the bodies; a scene of another layout cannot restore the rest."""
 
 
-_MAY_BE_FAST: MemoKey[bool] = MemoKey("some free body may pass through others")
 _ARE_ANY_COUPLED: MemoKey[bool] = MemoKey("some joint follows another one")
 _NEEDS_RULES: MemoKey[bool] = MemoKey("some links that must not meet are not kept apart yet")
 _MOVING_LINKS: MemoKey[list[int]] = MemoKey("numbers of the links that move")
@@ -167,11 +166,8 @@ class EngineWorld:
             painter.close()
         self._last_return: _Return | None = None
         self.is_jointed = bool(self.articulations.articulations)
-        self.articulations.connect(session, self._created, plan.memo, lambda: self._is_apart)
-        self._is_unforced = self.gravity is None and self.free.is_idle
-        """True if free bodies get no forces before a step."""
-        self._is_left_to_engine = self._is_unforced and not plan.memo.get(
-            _MAY_BE_FAST, self._may_be_fast
+        self.articulations.connect(
+            session, self._created, plan.memo, lambda: self._is_apart, self.free.motion.values
         )
 
     def _create(
@@ -205,8 +201,8 @@ class EngineWorld:
                 self.plan.memo,
                 kept,
             )
-        if self.free.are_tumbling:
-            self.free.connect(partial(engine_row, self.session))
+        if self.free.motion.rows:
+            self.free.motion.find_row = partial(engine_row, self.session)
         self.articulations = create_articulations(
             self.client_id,
             self.plan.articulations,
@@ -332,8 +328,7 @@ class EngineWorld:
         """Continuous collision detection of small and fast bodies."""
         return FastBodies(
             self.client_id,
-            self.free.table,
-            self.free.ids,
+            self.free,
             self._links.mask_of,
             self._links.may_meet,
             self._links.set_pair_restitution,
@@ -368,9 +363,6 @@ class EngineWorld:
             **{self.static_ids[node]: node for node in statics},
         }
 
-    def _may_be_fast(self) -> bool:
-        return self.fast.is_any
-
     @cached_property
     def kinematic_targets(self) -> KinematicTargets:
         """Poses that animations prescribe."""
@@ -398,9 +390,9 @@ class EngineWorld:
     def compiled_steps(self) -> CompiledSteps:
         """Steps that kernels make in one call, if nothing in them needs Python."""
         return CompiledSteps(
-            self.articulations, self.kinematic_targets, self.anchors, self.triggers, self.free,
-            self.softness, is_unforced=self._is_unforced and not self._links.slips,
-            looks=self.fast.is_any, is_watched=self.squeezed is not None,
+            self.articulations, self.kinematic_targets, self.triggers, self.fast, self.softness,
+            needs_python=self.gravity is not None or self.free.are_cruising or self._links.slips,
+            is_watched=self.squeezed is not None,
         )  # fmt: skip
 
     @cached_property
@@ -434,7 +426,7 @@ class EngineWorld:
         return True
 
     def _set_table(self, table: FreeTable) -> None:
-        self.fast.set_table(table)
+        self.free.motion.set_table(table)
         if self.squeezed is not None:
             self.squeezed.table = table
 
@@ -502,6 +494,7 @@ class EngineWorld:
         if settings is not self.compiled_steps.settings:
             # The session returns the same object as long as no setting changes.
             self._links.before_step(settings)
+            self.free.motion.use_time_step(settings.time_step)
             self.compiled_steps.settings = settings
 
     def before_step(
@@ -523,12 +516,9 @@ class EngineWorld:
             self.articulations.begin_part(settings.substeps, part)
         if part:
             self.free.reapply_forces()
-        if not self._is_left_to_engine:
-            if not self._is_unforced:
-                if self.gravity is not None:
-                    self.gravity.before_step(settings.gravity, world_from_node())
-                self.free.before_step(settings.time_step, settings.gravity)
-            self.fast.before_step(settings.time_step, settings.gravity)
+        if self.gravity is not None:
+            self.gravity.before_step(settings.gravity, world_from_node())
+        self.free.before_step(settings.time_step, settings.gravity)
         if self.kinematic_targets.has_targets:
             self.kinematic_targets.before_step(settings.time_step, parts - part)
         if self.is_jointed:
@@ -542,11 +532,13 @@ class EngineWorld:
 
     def learn(self) -> None:
         """Accept the present world as the known one for compiled steps."""
-        if self.is_jointed:
-            self.articulations.solver.io.learn()
+        self.articulations.solver.io.learn()
 
-    def after_step(self, settings: EngineSettings) -> None:
-        """Update joints, sliding surfaces and squeezed bodies after an engine step."""
+    def after_step(self, settings: EngineSettings, *, is_seen: bool = False) -> None:
+        """Update joints, sliding surfaces, squeezed and fast bodies after an engine step.
+
+        ``is_seen``: kernels have looked for fast bodies.
+        """
         with self.ownership:
             if self.is_jointed:
                 self.articulations.after_step()
@@ -554,35 +546,26 @@ class EngineWorld:
                 self._links.after_step(settings)
             if self.squeezed is not None:
                 self.squeezed.after_step(self._movers, settings.time_step)
-
-    def put_back_fast(self) -> None:
-        """Put fast bodies back although nobody reads the poses, if any may be fast."""
-        if self._is_left_to_engine or not self.fast.needs_reading():
-            return
-        if self.fast.may_skip_sweep(self.free.fastest):
-            return
-        with self.ownership:
-            if not (self.fast.has_few and self.fast.are_slow(self.free.read_poses())):
-                self.free.world_from_bodies(self.fast.put_back)
+            self.fast.after_step(settings.time_step, settings.gravity, is_sought=not is_seen)
 
     @property
     def pairs_seen(self) -> int | None:
         """Number of overlaps that kernels have counted in the last step; ``None``: they did not."""
-        return self.articulations.solver.pairs_seen if self.is_jointed else None
+        return None if self.articulations.is_unread else self.articulations.solver.pairs_seen
 
     def read_sensed(self) -> FloatArray:
         """Read what triggers need; return poses of the free bodies, shape [free_bodies * 7]."""
         with self.ownership:
             if self.triggers.needs_joints:
                 self.articulations.solver.read()
-            if self.triggers.needs_free or self.fast.is_any:
-                return self.free.read(self.fast.put_back if self.fast.is_any else None)
+            if self.triggers.needs_free:
+                return self.free.read()
         return self.free.poses
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read all body frames: positions [m] (k, 3) and rotations xyzw (k, 4)."""
         with self.ownership:
-            positions, rotations = self.free.world_from_bodies(self.fast.put_back)
+            positions, rotations = self.free.world_from_bodies()
             if not math.isfinite(positions.sum() + rotations.sum()):
                 self._note_lost(np.isfinite(np.hstack([positions, rotations])).min(axis=1))
             if not len(self.articulations.nodes):
@@ -622,7 +605,7 @@ class EngineWorld:
             origins=self.session.origins_of(self._created),
             articulations=self.articulations.state(self.session.settings().time_step),
             slip=self._links.state(),
-            fast=self.fast.state,
+            fast=self.fast.state_now(),
             softness=self.softness.state(self._created),
             kinematic_nodes=self.kinematic_targets.nodes,
             squeezed=() if self.squeezed is None else self.squeezed.state(self._created),

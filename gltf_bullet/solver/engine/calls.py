@@ -69,6 +69,8 @@ class Engine:
     force: int = _function("b3ApplyExternalForce")
     torque: int = _function("b3ApplyExternalTorque")
     step_command: int = _function("b3InitStepSimulationCommand")
+    box_command: int = _function("b3InitAABBOverlapQuery")
+    box_contents: int = _function("b3GetAABBOverlapResults")
     body_count: int = _function("b3GetNumBodies")
     body_id: int = _function("b3GetBodyUniqueId")
     constraint_count: int = _function("b3GetNumUserConstraints")
@@ -430,6 +432,22 @@ def read_pose(
         return False
     _copy(engine.scratch[0], 7, floats, pose)
     _copy(engine.scratch[1], 6, floats, velocity)
+    return True
+
+
+@kernel
+def is_alone_in_box(engine: Engine, client: int, body: int, low: int, high: int) -> bool:
+    """Tell whether no other body's box overlaps one; ``low`` and ``high``: addresses of its ends.
+
+    The boxes are those of the engine, as of its last look for contacts.
+    """
+    submit(engine, client, call(engine.box_command, (client, low, high)))
+    call(engine.box_contents, (client, engine.scratch_address))
+    # b3AABBOverlapData: count (32 bits), address; of each its body and its link (32 bits).
+    count, objects = low_half(engine.scratch[0]), engine.scratch[1]
+    for k in range(count):  # noqa: SIM110  # kernels know no generators
+        if low_half(words_at(objects + 8 * k, 1)[0]) != body:
+            return False
     return True
 
 

@@ -43,6 +43,7 @@ from gltf_bullet.solver.engine.calls import (
 )
 from gltf_bullet.solver.engine.commands import apply_commands
 from gltf_bullet.solver.engine.contact_table import contact_table_at, has_contacts, reuse_contacts
+from gltf_bullet.solver.engine.free_motion import apply_forces, look_for_fast
 from gltf_bullet.solver.outcomes import (
     LOOPS_CHECKED,
     NEW_CONTACTS,
@@ -53,6 +54,7 @@ from gltf_bullet.solver.outcomes import (
     SENSED,
     STATE_LOST,
     STEPPED,
+    WENT_FAR,
 )  # fmt: skip
 from gltf_bullet.solver.scene_table import SCENE
 from gltf_bullet.solver.triggers.layout import FIND, FOLLOW
@@ -134,11 +136,13 @@ REMEMBER_WORLD = 128
 CLOSE = 512
 """Close the loops that the last step has opened; with READ only."""
 
+FREE_FORCES = 256
+"""Apply the forces that free bodies need, after the contacts were found."""
 BY_SCENE = 2048
 """With STEP: neither close loops nor let triggers watch; each scene does so itself."""
 FORCES = READ | FIND_CONTACTS | SET_UP_ROWS | SOLVE | APPLY
 """All stages but the engine's step."""
-WHOLE_STEP = CHECK_WORLD | FORCES | STEP
+WHOLE_STEP = CHECK_WORLD | FORCES | FREE_FORCES | STEP
 AT_ONCE = 50
 """Steps that are made before Python can hear Ctrl-C."""
 
@@ -181,10 +185,12 @@ def _owns_bodies(engine: Engine, client: int, tags: IntArray) -> bool:
     if len(tags) == 0:
         return False
     ownership = ownership_at(tags, 0)
-    if ownership.tag_count == 0 or ownership.bodies != last_body(engine, client):
+    if ownership.bodies != last_body(engine, client):
         return False
     if ownership.constraints != last_constraint(engine, client):
         return False
+    if ownership.tag_count == 0:  # bodies of a batch have no tags that can be read
+        return True
     at = TAGS + TAG_SIZE * ownership.next_tag
     ownership.next_tag = (ownership.next_tag + 1) % ownership.tag_count
     text = user_data(engine, client, tag_at(tags, at).datum)
@@ -311,6 +317,12 @@ def _is_known_world(scenes: IntTable, engine: Engine, client: int) -> bool:
 
 
 @kernel
+def has_joints(scenes: IntTable, row: int) -> bool:
+    """Tell whether a scene has anything to solve."""
+    return bool(scene_at(ints_at(scenes, row, SCENE.ints), 0).articulation_count > 0)
+
+
+@kernel
 def _begin_part(scenes: IntTable, part: int) -> None:
     """Tell the solve which engine step of a step the coming one is."""
     for row in range(len(scenes)):
@@ -337,14 +349,23 @@ def _go_through(
         found = _find_contacts(scenes, engine, client, dt, gx, gy, gz)
         if found:
             return found
+    if stages & FREE_FORCES:
+        for row in range(len(scenes)):
+            free = floats_at(scenes, row, SCENE.free)
+            if not apply_forces(engine, client, free, dt, gx, gy, gz):
+                return REFUSED
     found, width = 0, scenes.shape[1]
     if stages & SET_UP_ROWS:
         for row in range(len(scenes)):
+            if not has_joints(scenes, row):
+                continue
             one, contacts = _address_of_row(scenes, row), scenes[row, SCENE.touching]
             stated = (one, 1, width, scene_table.PREPARE, 0, contacts, dt, gx, gy, gz)
             call(engine.prepare, stated)
     if stages & SOLVE:
         for row in range(len(scenes)):
+            if not has_joints(scenes, row):
+                continue
             one, contacts = _address_of_row(scenes, row), scenes[row, SCENE.touching]
             free = _free_bodies(scenes, row)
             solved = (one, 1, width, _STAGES_OF_SOLVE, 0, contacts, free, dt)
@@ -366,6 +387,11 @@ def _go_through(
         if not make_step(engine, client):
             return found | REFUSED
         found |= STEPPED
+        for row in range(len(scenes)):
+            scenes[row, SCENE.status] = 0
+            free = floats_at(scenes, row, SCENE.free)
+            if look_for_fast(engine, client, free, dt, gx, gy, gz) > 0:
+                scenes[row, SCENE.status], found = WENT_FAR, found | WENT_FAR
         if stages & BY_SCENE:
             return found
         if _have_loops(scenes):
@@ -377,7 +403,8 @@ def _go_through(
     if stages & CLOSE:
         closed = _close(scenes, engine, dt)
         found |= LOOPS_CHECKED | closed
-    if stages & STEP and not closed and _sense(scenes, engine, client, dt):
+    is_settled = stages & STEP and not closed and not found & WENT_FAR
+    if is_settled and _sense(scenes, engine, client, dt):
         found |= SENSED
     return found
 

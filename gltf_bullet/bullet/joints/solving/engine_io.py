@@ -186,6 +186,7 @@ def connect(
     loops: Sequence[IntArray],
     memo: PlanMemo,
     meet_nothing: Callable[[], bool],
+    free: FloatArray,
 ) -> EngineIo:
     """Let kernels call the engine for a scene if they can; return ``io`` itself if not.
 
@@ -200,6 +201,7 @@ def connect(
         loops: Records of the constraints that close loops.
         memo: Values that are the same for all copies of the plan.
         meet_nothing: Returns True if rules and filters keep all links of the scene apart.
+        free: Table of the scene's free bodies.
     """
     world = session.shared(NativeWorld)
     if not len(world.engine):
@@ -221,7 +223,7 @@ def connect(
     ids = [body for body, *_ in sources]
     first, exerted = arena.commands.start, arena.motor_forces.start
     plan = scene_plan(joints, ids, first, exerted, starts, loops)
-    islands.connect((world.engine, plan, ownership_numbers(session, body_ids)))
+    islands.connect((world.engine, plan, ownership_numbers(session, body_ids)), free=free)
     if memo.get(_ANSWERS, answers):
         return NativeIo(io, islands, world.contacts, meet_nothing)
     # The library differs from the known one in spite of its version.

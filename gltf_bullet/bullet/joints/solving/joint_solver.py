@@ -146,7 +146,7 @@ class JointSolver:
         """Tables of the forces of :meth:`apply_force` in the coming step."""
         self.has_closed = False
         """True if kernels have closed the loops that the last step has opened."""
-        self.is_known = False
+        self.is_known = not articulations
         """True if the kernels' memory has the contacts of the last step."""
         self.last: tuple[float, Sequence[float]] = (0.0, (0.0, 0.0, 0.0))
         """Length of the last step [s], and gravity [m/s^2]."""
@@ -173,12 +173,13 @@ class JointSolver:
         loops: Sequence[IntArray],
         memo: PlanMemo,
         meet_nothing: Callable[[], bool],
+        free: FloatArray,
     ) -> None:
         """Let kernels call the engine from now on, if they can: see :func:`engine_io.connect`."""
         self.contacts.is_whole = session.watch(self.contacts.where)
         self.io = connect(
             self.io, session, self.arena, self.islands, self._sources, self.contacts.starts,
-            body_ids, loops, memo, meet_nothing,
+            body_ids, loops, memo, meet_nothing, free,
         )  # fmt: skip
         if self.is_native:
             self.contacts.fetch = session.shared(NativeWorld).contacts

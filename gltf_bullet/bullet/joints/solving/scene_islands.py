@@ -55,6 +55,8 @@ class SceneIslands:
         self.native = NO_NATIVE
         """Arrays by which kernels call the engine; ``NO_NATIVE`` if only Python can."""
         self._watcher: IntArray = np.zeros(0, dtype=np.int64)
+        self._free: FloatArray = np.zeros(0)
+        """Table of the scene's free bodies."""
         self._touch = NO_CONTACTS
         self._touches: dict[TouchPattern, TouchMemory] = {}
         """Memories by contact pattern: feet that come and go touch in the same few ways."""
@@ -75,17 +77,22 @@ class SceneIslands:
         """Return the row of a scene's arrays with these islands."""
         if arena is self.arena:
             return row_of(
-                *arena.arrays, self.index, self._values, self.native, self._touch, self._watcher
-            )
+                *arena.arrays, self.index, self._values, self.native, self._touch, self._watcher,
+                self._free,
+            )  # fmt: skip
         if arena not in self._guests:
             self._guests[arena] = row_of(*arena.arrays, self.index, self._values)
         return self._guests[arena]
 
     def connect(
-        self, native: tuple[IntArray, IntArray, IntArray], watcher: IntArray | None = None
+        self,
+        native: tuple[IntArray, IntArray, IntArray],
+        watcher: IntArray | None = None,
+        free: FloatArray | None = None,
     ) -> None:
-        """Set the arrays by which kernels call the engine and count triggers' overlaps."""
+        """Set the arrays by which kernels call the engine, count overlaps, and see free bodies."""
         self.native = native
+        self._free = self._free if free is None else free
         self._watcher = self._watcher if watcher is None else watcher
         self._renew_row()
 

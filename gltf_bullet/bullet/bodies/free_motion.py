@@ -1,0 +1,220 @@
+"""What free bodies need around an engine step: see ``solver.engine.free_motion``.
+
+Kernels call the engine for it, or, where they cannot, Python does with the same results.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pybullet
+
+from gltf_bullet.bullet.bodies.free_table import FreeTable
+from gltf_bullet.numba_aot import IntTable
+from gltf_bullet.solver.engine.free_motion import (
+    ENERGY_DRIFT,
+    FREE,
+    HEADER,
+    apply_free_forces,
+    find_fast,
+    find_forces,
+    goes_too_far,
+    safe_steps,
+)
+from gltf_bullet.transforms import FloatArray, Vec3
+
+__all__ = ["FreeMotion"]
+
+
+class FreeMotion:
+    """Forces that the engine lacks on free bodies, and those of them that go too far in a step."""
+
+    def __init__(
+        self,
+        client_id: int,
+        ids: Sequence[int],
+        table: FreeTable,
+        gravity_factors: Sequence[float],
+    ) -> None:
+        """Store the bodies that need anything.
+
+        Args:
+            client_id: The PyBullet world.
+            ids: Ids of all free bodies.
+            table: Their properties.
+            gravity_factors: Factor of each on the world's gravity.
+        """
+        self._client_id = client_id
+        self._factors = np.array(gravity_factors, dtype=np.float64)
+        self.find_row: Callable[[], IntTable | None] = lambda: None
+        """Returns the kernels' row of the world's engine; ``None`` if only Python calls it."""
+        self._row: IntTable | None = None
+        self._is_asked = False
+        self._time_step = 0.0
+        tumbles, is_watched = (
+            table.is_dynamic & table.is_lopsided,
+            np.isfinite(table.half_thickness),
+        )
+        needs_force = tumbles | (self._lifted(table) != 0.0)
+        self.rows: list[int] = np.flatnonzero(needs_force | is_watched).tolist()
+        """Rows of the bodies that need anything."""
+        self.needs_forces = bool(needs_force.any())
+        self.is_watched = bool(is_watched.any())
+        """True if some body may go too far in a step."""
+        self.values: FloatArray = np.zeros(HEADER.size + FREE.size * len(self.rows))
+        """The table of the kernels."""
+        self.values[HEADER.needs_forces] = self.needs_forces
+        self._places = {row: HEADER.size + FREE.size * k for k, row in enumerate(self.rows)}
+        self._bodies = self.values[HEADER.size :].reshape(-1, FREE.size)
+        for row, at in self._places.items():
+            size = table.sizes[row]
+            self.values[at + FREE.body_id] = ids[row]
+            if size is not None:
+                self.values[at + FREE.half_length] = size.half_length
+                self.values[at + FREE.reach] = size.reach
+        self.set_table(table)
+
+    def set_table(self, table: FreeTable) -> None:
+        """Use other masses, moments and surfaces of the same bodies."""
+        self._table, rows = table, self.rows
+        moments = table.moments[rows]
+        least = moments.min(axis=1, initial=math.inf)
+        span = moments.max(axis=1, initial=0.0) - least
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            # The torque is at most span w^2, along each axis; the energy least w^2 / 2.
+            slow = np.sqrt(ENERGY_DRIFT / 3.0) * least / span
+        bodies = self._bodies
+        bodies[:, FREE.tumbles] = table.is_dynamic[rows] & table.is_lopsided[rows]
+        bodies[:, FREE.lifted] = self._lifted(table)[rows]
+        bodies[:, FREE.slow] = np.nan_to_num(slow**2, nan=math.inf, posinf=math.inf)
+        bodies[:, FREE.moments : FREE.moments + 3] = moments
+        self._set_pace()
+
+    def _lifted(self, table: FreeTable) -> FloatArray:
+        """Mass times (gravity factor - 1) of each body [kg]."""
+        lifted = np.array(table.masses, dtype=np.float64) * (self._factors - 1.0)
+        return np.where(table.is_dynamic, lifted, 0.0)
+
+    def _set_pace(self) -> None:
+        furthest = self._table.furthest(self._time_step)
+        self._bodies[:, FREE.furthest] = furthest[self.rows]
+        self.values[HEADER.thinnest] = furthest.min(initial=math.inf)
+        self.values[HEADER.pause] = 0.0
+
+    def use_time_step(self, time_step: float) -> None:
+        """Prepare for engine steps of another length [s]."""
+        if time_step != self._time_step:
+            self._time_step = time_step
+            self._set_pace()
+
+    def hold(self, row: int, *, is_held: bool) -> None:
+        """Leave a body out while its pose is prescribed."""
+        if row in self._places:
+            self.values[self._places[row] + FREE.is_held] = is_held
+
+    @property
+    def pause(self) -> float:
+        """Number of steps in which no body can become fast."""
+        return float(self.values[HEADER.pause])
+
+    @pause.setter
+    def pause(self, steps: float) -> None:
+        self.values[HEADER.pause] = steps
+
+    def before_step(self, gravity: Vec3) -> None:
+        """Apply the forces that bodies need in the coming engine step, in ``gravity`` [m/s^2]."""
+        if not self.needs_forces:
+            return
+        row, dt = self._native_row(), self._time_step
+        if row is not None and apply_free_forces(row, self.values, dt, *gravity) == 0:
+            return
+        client_id, values = self._client_id, self.values
+        for at in self._places.values():
+            needs = values[at + FREE.tumbles] or values[at + FREE.lifted]
+            if values[at + FREE.is_held] or not needs:
+                continue
+            body = self._read(at)
+            if not find_forces(values, at, dt, *gravity):
+                continue
+            if values[at + FREE.lifted]:
+                place = values[at + FREE.position : at + FREE.position + 3].tolist()
+                force = values[at + FREE.force : at + FREE.force + 3].tolist()
+                pybullet.applyExternalForce(
+                    body, -1, force, place, pybullet.WORLD_FRAME, physicsClientId=client_id
+                )
+            torque = values[at + FREE.torque : at + FREE.torque + 3].tolist()
+            if any(torque):
+                pybullet.applyExternalTorque(
+                    body, -1, torque, pybullet.WORLD_FRAME, physicsClientId=client_id
+                )
+
+    def find_fast(self, gravity: Vec3) -> list[int]:
+        """Return the rows of the bodies that may have passed something in the last step."""
+        if not self.is_watched:
+            return []
+        row, dt = self._native_row(), self._time_step
+        count = -1 if row is None else int(find_fast(row, self.values, dt, *gravity))
+        if count < 0:
+            count = self._find_fast_by_python(gravity)
+        return self.found() if count else []
+
+    def found(self) -> list[int]:
+        """Return the rows that the last look has marked."""
+        marks = self.values[HEADER.size + FREE.is_fast :: FREE.size]
+        return [self.rows[k] for k in np.flatnonzero(marks).tolist()]
+
+    def state_of(self, row: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return position, rotation xyzw, velocity and spin of a body as it was read last."""
+        at = self._places[row]
+        numbers = self.values[at + FREE.position : at + FREE.force].copy()
+        return numbers[:3], numbers[3:7], numbers[7:10], numbers[10:]
+
+    def _find_fast_by_python(self, gravity: Vec3) -> int:
+        values, dt = self.values, self._time_step
+        if values[HEADER.pause] > 0.0:
+            values[HEADER.pause] -= 1.0
+            return 0
+        count, spare = 0, math.inf
+        for at in self._places.values():
+            values[at + FREE.is_fast] = 0.0
+            if math.isinf(values[at + FREE.furthest]) or values[at + FREE.is_held]:
+                continue
+            body = self._read(at)
+            beyond = goes_too_far(values, at, dt)
+            spare = min(spare, -beyond)
+            if beyond > 0.0 and self._is_among_others(at, body):
+                values[at + FREE.is_fast] = 1.0
+                count += 1
+        x, y, z = gravity
+        pull = math.sqrt(x * x + y * y + z * z)
+        values[HEADER.pause] = safe_steps(values, spare, dt, pull)
+        return count
+
+    def _read(self, at: int) -> int:
+        """Read the body whose numbers begin at a place; return its id."""
+        body = int(self.values[at + FREE.body_id])
+        position, rotation = pybullet.getBasePositionAndOrientation(body, self._client_id)
+        velocity, spin = pybullet.getBaseVelocity(body, self._client_id)
+        self.values[at + FREE.position : at + FREE.force] = (
+            *position, *rotation, *velocity, *spin
+        )  # fmt: skip
+        return body
+
+    def _is_among_others(self, at: int, body: int) -> bool:
+        """Return True if other bodies are around a body, as far as it goes in a step."""
+        position, _, velocity, _ = (
+            self.values[at + k : at + k + 3]
+            for k in (FREE.position, FREE.rotation, FREE.velocity, FREE.spin)
+        )
+        way = self._time_step * np.abs(velocity) + self.values[at + FREE.reach]
+        found = pybullet.getOverlappingObjects(
+            (position - way).tolist(), (position + way).tolist(), self._client_id
+        )
+        return any(other != body for other, _ in found or ())
+
+    def _native_row(self) -> IntTable | None:
+        if not self._is_asked:
+            self._row, self._is_asked = self.find_row(), True
+        return self._row
