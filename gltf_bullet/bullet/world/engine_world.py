@@ -547,6 +547,8 @@ class EngineWorld:
             if self.squeezed is not None:
                 self.squeezed.after_step(self._movers, settings.time_step)
             self.fast.after_step(settings.time_step, settings.gravity, is_sought=not is_seen)
+            if not is_seen:
+                self.articulations.solver.pairs_seen = None
 
     @property
     def pairs_seen(self) -> int | None:

@@ -53,6 +53,8 @@ what is left of it, the spin of a rod of 1 m was lost (measured, 20 rad/s of rod
 _ITERATIONS = 4
 """Passes of the fixed point for the new spin."""
 _WORLD_FRAME = 2
+_WARY = 0.9
+"""Share of a body's limit of travel per step above which its spin counts as well."""
 _SUDDEN_SPEED = 3.0
 """Change of speed [m/s] that a body may get within a step without a warning: bodies thinner than
 the distance that this makes in a step are read in every step."""
@@ -324,13 +326,18 @@ def apply_forces(
 
 @kernel
 def goes_too_far(values: FloatArray, body: int, dt: float) -> float:
-    """By how much a body goes further in a step of ``dt`` seconds than it may unseen [m]."""
+    """By how much a body goes further in a step of ``dt`` seconds than it may unseen [m].
+
+    What hardly leaves its place is no matter, however it spins.
+    """
     speed, turn = 0.0, 0.0
     for i in range(3):
         speed += values[body + FREE.velocity + i] ** 2
         turn += values[body + FREE.spin + i] ** 2
-    way = dt * (math.sqrt(speed) + math.sqrt(turn) * values[body + FREE.half_length])
-    return float(way - values[body + FREE.furthest])
+    way, furthest = dt * math.sqrt(speed), values[body + FREE.furthest]
+    if way > _WARY * furthest:
+        way += dt * math.sqrt(turn) * values[body + FREE.half_length]
+    return float(way - furthest)
 
 
 @kernel
