@@ -156,8 +156,8 @@ class Scene:
 
         Everything in the world advances, and all its scenes are stepped, in the order of their
         loading. With bodies of your own to control, call :meth:`before_step` and :meth:`after_step`
-        around your own ``stepSimulation``. A step that is too long for the speeds of joints is made
-        of several engine steps: see ``LoadOptions.substeps``.
+        around your own ``stepSimulation``. A step that is too long for the file is made of several
+        engine steps, of always as many: see ``LoadOptions.substeps``.
 
         Args:
             count: Number of steps.

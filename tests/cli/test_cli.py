@@ -250,7 +250,7 @@ def test_simulate_json_follows_the_chosen_gravity_and_step(run: Run, assets: Pat
         "--gravity", 0, 0, -2.0, "--json",
     )  # fmt: skip
     found = json.loads(outcome.out)
-    steps, dt = 50, 0.01
+    steps, dt = 100, 0.005  # two engine steps of at most 1/120 s in each
     fallen = 2.0 * dt * dt * steps * (steps + 1) / 2.0
     assert found["bodies"][0]["position"][2] == pytest.approx(3.0 - fallen, abs=1e-6)
     assert found["time"] == pytest.approx(0.5)
