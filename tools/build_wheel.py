@@ -103,7 +103,9 @@ def complaints(library: bytes, target: str) -> list[str]:
     for module in project().modules:
         importlib.import_module(module)
     entries = {named(entry_name(e)) for e in ENTRIES for named in (c_name, python_name)}
-    exported = {name.removeprefix("_") if _format(made) == "MachO" else name for name in _exports(made)}
+    exported = {
+        name.removeprefix("_") if _format(made) == "MachO" else name for name in _exports(made)
+    }
     usual = SYSTEM_LIBRARIES[target.partition("-")[0]]
     checks = {
         f"it is {_kind(made)}, not {KINDS[target]}": _kind(made) == KINDS[target],
@@ -130,7 +132,8 @@ def _kind(made: Any) -> tuple[str, str]:
 def _exports(made: Any) -> set[str]:
     if _format(made) == "PE":
         return {entry.name for entry in made.get_export().entries}
-    return {symbol.name for symbol in made.exported_symbols}
+    begin = "_" if _format(made) == "MachO" else ""
+    return {symbol.name.removeprefix(begin) for symbol in made.exported_symbols}
 
 
 def _needs(made: Any) -> tuple[set[str], set[str]]:
@@ -142,9 +145,7 @@ def _needs(made: Any) -> tuple[set[str], set[str]]:
             for needed in made.symbols_version_requirement
             for version in needed.get_auxiliary_symbols()
         ]
-        newer = {
-            one[0] for one in found if one and (int(one[1]), int(one[2])) > OLDEST_C_LIBRARY
-        }
+        newer = {one[0] for one in found if one and (int(one[1]), int(one[2])) > OLDEST_C_LIBRARY}
         return set(made.libraries), newer | _foreign(names)
     if _format(made) == "PE":
         names = {entry.name for library in made.imports for entry in library.entries}

@@ -73,9 +73,9 @@ class KernelHook(BuildHookInterface[Any]):
     def _platform(self) -> str:
         """The wheel's platform: a C library other than glibc is told from it by ``linux`` alone."""
         target = str(self._target())
-        if target.startswith("linux") and not os.environ.get(TARGET):
-            if platform.libc_ver()[0] != "glibc":
-                return target.replace("-", "_")
+        is_own_linux = target.startswith("linux") and not os.environ.get(TARGET)
+        if is_own_linux and platform.libc_ver()[0] != "glibc":
+            return target.replace("-", "_")
         return str(self._library().TARGETS[target].wheel)
 
     def _compiled(self, version: str) -> Path | None:
