@@ -114,7 +114,7 @@ def complaints(library: bytes, target: str) -> list[str]:
             map(usual.fullmatch, needed)
         ),
         f"it needs {sorted(foreign)}": not foreign,
-        "its addresses are fixed": made.is_pie or _format(made) == "MachO",
+        "it cannot be loaded anywhere in memory": _is_movable(made),
     }
     return [complaint for complaint, is_fine in checks.items() if not is_fine]
 
@@ -127,6 +127,19 @@ def _kind(made: Any) -> tuple[str, str]:
     header = made.header
     kind = {"ELF": "machine_type", "MachO": "cpu_type", "PE": "machine"}[_format(made)]
     return _format(made), str(getattr(header, kind).name)
+
+
+def _is_movable(made: Any) -> bool:
+    """Tell whether it is a shared library that a system need not patch where its code stands."""
+    kind = _format(made)
+    if kind == "ELF":
+        entries = {entry.tag.name for entry in made.dynamic_entries}
+        return made.header.file_type.name == "DYN" and "TEXTREL" not in entries
+    if kind == "PE":
+        return bool(made.has_relocations) and "DLL" in {
+            flag.name for flag in made.header.characteristics_list
+        }
+    return str(made.header.file_type.name) == "DYLIB"
 
 
 def _exports(made: Any) -> set[str]:
