@@ -12,7 +12,6 @@ an old C library and functions of Python's stable interface. Only this system's 
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import re
 import subprocess
@@ -25,8 +24,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import gltf_bullet.solver  # noqa: F401  # says what the libraries are made of
-from gltf_bullet.numba_aot.builds import build_libraries
-from gltf_bullet.numba_aot.declarations import ENTRIES, entry_name
+from gltf_bullet.numba_aot.builds import build_libraries, project_entries
+from gltf_bullet.numba_aot.declarations import entry_name
 from gltf_bullet.numba_aot.library import (
     TARGETS,
     host_target,
@@ -96,13 +95,14 @@ def complaints(library: bytes, target: str) -> list[str]:
     """Find what is wrong with a library, or what it asks of its system beyond what each has."""
     import lief
 
+    lief.logging.disable()
+
     made: Any = lief.parse(list(library))
     if made is None:
         return ["it is no library"]
     needed, foreign = _needs(made)
-    for module in project().modules:
-        importlib.import_module(module)
-    entries = {named(entry_name(e)) for e in ENTRIES for named in (c_name, python_name)}
+    names = map(entry_name, project_entries())
+    entries = {named(name) for name in names for named in (c_name, python_name)}
     exported = {
         name.removeprefix("_") if _format(made) == "MachO" else name for name in _exports(made)
     }

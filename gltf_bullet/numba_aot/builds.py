@@ -6,11 +6,12 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from gltf_bullet.numba_aot.declarations import ENTRIES, entry_name
 from gltf_bullet.numba_aot.library import (
@@ -28,7 +29,7 @@ from gltf_bullet.numba_aot.library import (
 )
 from gltf_bullet.numba_aot.wrappers import PYTHON_FUNCTIONS, c_name, python_name
 
-__all__ = ["build_libraries", "compile_package"]
+__all__ = ["build_libraries", "compile_package", "project_entries"]
 
 _LONGEST_WAIT = 120.0
 """[s] after which waiting for the compilation by another process ends."""
@@ -49,13 +50,11 @@ def build_libraries(folder: Path, targets: dict[str, list[str]]) -> list[Path]:
 
     digest = source_digest(project().sources)
     folder.mkdir(parents=True, exist_ok=True)
-    for module in project().modules:
-        import_module(module)
     machines = [target_machine(target) for target in targets]
     imports = "".join(f"{name}\n" for name in PYTHON_FUNCTIONS)
     libraries = []
     with _announced(", ".join(targets)), _no_garbage():
-        objects = build(ENTRIES, *machines)
+        objects = build(project_entries(), *machines)
         # Beside its destination, so that a library comes there whole or not at all.
         for (target, command), code in zip(targets.items(), objects, strict=True):
             with TemporaryDirectory(dir=folder) as work:
@@ -70,6 +69,14 @@ def build_libraries(folder: Path, targets: dict[str, list[str]]) -> list[Path]:
             with suppress(OSError):  # a process of Windows may have it open
                 path.unlink()
     return libraries
+
+
+def project_entries() -> list[Callable[..., Any]]:
+    """The entries that the project's sources declare."""
+    for module in project().modules:
+        import_module(module)
+    sources = set(project().sources)
+    return [made for made in ENTRIES if sources & {*Path(made.__code__.co_filename).parents}]
 
 
 def compile_package() -> None:
@@ -97,7 +104,7 @@ def compile_package() -> None:
 
 def _require_entries(made: Path) -> None:
     loaded = Library(made)
-    for name in map(entry_name, ENTRIES):
+    for name in map(entry_name, project_entries()):
         if loaded.code_of(c_name(name), python_name(name)) is None:
             raise RuntimeError(f"{name} is not in the library")
 

@@ -347,8 +347,7 @@ def host_machine() -> Any:
 def target_machine(target: str) -> Any:
     """The oldest processor of a system, for code that is linked into a library."""
     made = TARGETS[target]
-    return (
-        llvm()
-        .Target.from_triple(made.triple)
-        .create_target_machine(cpu=made.processor, features="", opt=3, reloc="pic")
+    found = llvm().Target.from_triple(made.triple)
+    return found.create_target_machine(
+        cpu=made.processor, features="", opt=3, reloc="pic", codemodel="small"
     )
