@@ -4,6 +4,7 @@ MuJoCo is C++ that ends the process on some errors, and models can ask for any a
 time; none of that reaches the caller. The output is arrays and JSON, no code.
 """
 
+import contextlib
 import json
 import sys
 
