@@ -229,7 +229,7 @@ def at_home_nowhere(shared: Path, home: str | None) -> None:
     """Become somebody who has nothing."""
     here = shared / "here"
     os.chdir(here)
-    for name in ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "GLTF_BULLET_CACHE"):
+    for name in ("HOME", "XDG_CACHE_HOME", "GLTF_BULLET_CACHE"):
         os.environ.pop(name, None)
     os.environ["TMPDIR"] = str(shared / "tmp")
     if home is not None:
