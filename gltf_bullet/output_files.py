@@ -51,6 +51,8 @@ class FileAside:
                 dir=target.parent, prefix=prefix, suffix=target.suffix
             )
         _lock(self._handle)
+        if fcntl is None:
+            self._close()  # Windows moves no file that is open
         self.path = Path(name)
         """Path of the unfinished file."""
 

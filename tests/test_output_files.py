@@ -398,3 +398,15 @@ def test_a_refused_replacement_names_the_file(
     with pytest.raises(PermissionError) as caught, written_aside(target):
         pass
     assert caught.value.filename == str(target)
+
+
+def test_where_files_have_no_locks_none_is_open_while_it_is_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows moves no file that is open."""
+    monkeypatch.setattr(output_files, "fcntl", None)
+    made = output_files.FileAside(tmp_path / "a.txt")
+    assert made._handle == -1
+    made.path.write_bytes(b"content")
+    made.commit()
+    assert (tmp_path / "a.txt").read_bytes() == b"content"

@@ -1,31 +1,39 @@
 """Build hook: what pip builds holds the joint solver's kernels as machine code.
 
-Numba is then needed to build, not to run. A wheel gets the libraries; an editable installation has
-them in its tree, where Git ignores them. Where they cannot be made (another system, no linker),
-what is built depends on Numba, which compiles at first use. ``HATCH_BUILD_NO_HOOKS=true`` leaves
-all of this out; then ask for the extra ``jit``.
+Numba is then needed to build, not to run. A wheel gets the library of the system that it is built
+on, or of the one that ``GLTF_BULLET_WHEEL_TARGET`` names (``tools/build_wheel.py``); an editable
+installation has it in its tree, where Git ignores it. Where it cannot be made, what is built runs
+the solver in plain Python, or through Numba with the extra ``jit``, and an issue says so.
+``HATCH_BUILD_NO_HOOKS=true`` leaves all of this out.
 """
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
 import platform
 import re
 import shutil
 import sys
+import sysconfig
 from pathlib import Path
 from tempfile import mkdtemp
 from types import ModuleType
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from packaging.requirements import Requirement
 
+TARGET = "GLTF_BULLET_WHEEL_TARGET"
+"""Environment variable: the system that the wheel is for, a name of ``library.TARGETS``."""
 _PLACE = "gltf_bullet/solver/compiled"
 _SOURCES = ("gltf_bullet/numba_aot", "gltf_bullet/solver")
 """All that the libraries are made of, as ``gltf_bullet.solver`` says as well."""
 _IMPORTED = {"filelock", "lazy-loader", "numpy", "platformdirs"}
 """Packages that the modules of kernels import."""
+_ENGINES = ("pybullet", "pybullet-arm64")
+"""Distributions of the one module ``pybullet``."""
 
 
 class KernelHook(BuildHookInterface[Any]):
@@ -40,53 +48,67 @@ class KernelHook(BuildHookInterface[Any]):
         if self._present() or not self._can_compile():
             return []
         needed = self.metadata.core.dependencies
-        return self._jit() + [line for line in needed if _name(line) in _IMPORTED]
+        jit = self.metadata.core.optional_dependencies["jit"]
+        linker = [] if self._library().linker() else ["ziglang"]
+        return linker + list(jit) + [line for line in needed if _name(line) in _IMPORTED]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Put the libraries into what is built."""
-        libraries = self._present() or self._compiled(version)
-        if not libraries:
-            build_data["dependencies"] += self._jit()
-        elif version != "editable":
-            for path in libraries:
-                build_data["force_include"][str(path)] = f"{_PLACE}/{path.name}"
-            build_data["pure_python"], build_data["tag"] = False, _tag()
+        """Put the library into what is built."""
+        if not os.environ.get(TARGET):
+            require_own_engine(self.metadata.core.dependencies, _environment())
+        library = self._present() or self._compiled(version)
+        if library and version != "editable":
+            build_data["force_include"][str(library)] = f"{_PLACE}/{library.name}"
+            build_data["pure_python"], build_data["tag"] = False, f"py3-none-{self._platform()}"
 
     def finalize(self, *_: Any) -> None:
-        """Remove the libraries that the wheel holds by now."""
+        """Remove the library that the wheel holds by now."""
         if self._aside is not None:
             shutil.rmtree(self._aside, ignore_errors=True)
 
-    def _compiled(self, version: str) -> list[Path]:
-        """Make the libraries; none where that cannot be."""
+    def _target(self) -> str | None:
+        stated = os.environ.get(TARGET)
+        return stated if stated else self._library().host_target()
+
+    def _platform(self) -> str:
+        """The wheel's platform: a C library other than glibc is told from it by ``linux`` alone."""
+        target = str(self._target())
+        is_own_linux = target.startswith("linux") and not os.environ.get(TARGET)
+        if is_own_linux and platform.libc_ver()[0] != "glibc":
+            return target.replace("-", "_")
+        return str(self._library().TARGETS[target].wheel)
+
+    def _compiled(self, version: str) -> Path | None:
+        """Make the library; none where that cannot be."""
         folder = Path(self.root) / _PLACE
         can_keep = os.access(folder.parent, os.W_OK)
         if not self._can_compile() or (version == "editable" and not can_keep):
-            return []
+            return None
         if not can_keep:
             folder = self._aside = Path(mkdtemp())
         sys.path.insert(0, self.root)
         try:
-            from gltf_bullet.solver.entries import build_libraries
+            from gltf_bullet.numba_aot.builds import build_libraries
+            from gltf_bullet.solver import entries  # noqa: F401  # says what is compiled
 
-            return build_libraries(folder)
+            [made] = build_libraries(folder, {str(self._target()): self._library().linker()})
         except (ImportError, OSError, RuntimeError) as error:
-            self.app.display_warning(f"{error}: they are compiled at first use")
-            return []
+            self.app.display_warning(f"{error}: joints are solved without machine code")
+            return None
+        return made
 
-    def _present(self) -> list[Path]:
-        """Find the libraries of these sources in the tree, where they were made before."""
-        library = self._library()
-        if not library.is_for_this_platform():
-            return []
+    def _present(self) -> Path | None:
+        """Find the library of these sources in the tree, where it was made before."""
+        library, target = self._library(), self._target()
+        if target is None:
+            return None
         digest = library.source_digest([Path(self.root) / folder for folder in _SOURCES])
-        folder = Path(self.root) / _PLACE
-        paths = [folder / library.library_name(level, digest) for level in library.LEVELS]
-        return paths if all(path.is_file() for path in paths) else []
+        path = Path(self.root) / _PLACE / library.library_name(target, digest)
+        return path if path.is_file() else None
 
     def _can_compile(self) -> bool:
-        library = self._library()
-        return bool(library.is_for_this_platform() and library.linker())
+        target = self._target()
+        return target is not None and target == self._library().host_target()
 
     def _library(self) -> ModuleType:
         """Import a module that needs the standard library only, without the package around it."""
@@ -98,14 +120,40 @@ class KernelHook(BuildHookInterface[Any]):
         spec.loader.exec_module(module)
         return module
 
-    def _jit(self) -> list[str]:
-        return list(self.metadata.core.optional_dependencies["jit"])
+
+def require_own_engine(needed: list[str], folders: list[str]) -> None:
+    """Refuse to have a PyBullet overwritten that is there by another name than is asked for.
+
+    Both distributions write the same files, and pip asks nobody.
+
+    Args:
+        needed: The package's requirements.
+        folders: Where packages are installed for whom this is built.
+
+    Raises:
+        RuntimeError: It is there; the message says what to do.
+    """
+    requirements = [Requirement(line) for line in needed]
+    asked = {
+        made.name for made in requirements if made.marker is None or made.marker.evaluate()
+    }.intersection(_ENGINES)
+    found = {
+        _name(made.metadata["Name"] or ""): made.version
+        for made in importlib.metadata.distributions(path=folders)
+    }
+    there = [name for name in _ENGINES if name in found]
+    if there and asked.isdisjoint(there):
+        name = there[0]
+        raise RuntimeError(
+            f"PyBullet is here already ({name} {found[name]}), and {', '.join(asked)} would be "
+            "written over it. To keep it: pip install ./tools/present_pybullet, then this again. "
+            f"To exchange it: pip uninstall {name}, then this again."
+        )
 
 
-def _tag() -> str:
-    """Any CPython; of the C library they need functions that are older than 2.17."""
-    is_glibc = platform.libc_ver()[0] == "glibc"
-    return f"py3-none-{'manylinux_2_17' if is_glibc else 'linux'}_x86_64"
+def _environment() -> list[str]:
+    """The folders of packages of the interpreter that builds: pip's is that of whom it is for."""
+    return sorted({sysconfig.get_path(kind) for kind in ("purelib", "platlib")})
 
 
 def _name(requirement: str) -> str:

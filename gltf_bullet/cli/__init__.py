@@ -38,16 +38,18 @@ for command in (inspect, check, explain, simulate, view, bake, convert):
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from gltf_bullet.version import __version__
+        from gltf_bullet.cli.versions import versions
 
-        typer.echo(f"gltf_bullet {__version__}")
+        for line in versions():
+            typer.echo(line)
         raise typer.Exit
 
 
 @app.callback()
 def _common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Say what runs."),
     ] = False,
 ) -> None:
     """Load glTF assets with rigid-body physics into PyBullet, look at them and run them."""

@@ -2,9 +2,9 @@
 
 Functions are declared with :func:`kernel` and :func:`entry`, records with :func:`record`; the
 annotations are the signature. An entry's code is found in a library that the project ships
-(``library``; ``builds`` makes it when the project is built), else in the user's cache directory
-(``object_cache``). ``translation`` has Numba translate and LLVM optimise, ``wrappers`` puts a C
-function and one for Python around the result, ``entries`` loads it.
+(``library``; ``builds`` makes it when the project is built); ``translation`` has Numba translate
+and LLVM optimise, ``wrappers`` puts a C function and one for Python around the result, ``entries``
+loads it. Where no library fits and Numba is not there either, entries stay plain Python.
 
 What that brings over ``njit(cache=True)``, measured with kernels that factor and solve a dense
 matrix (CPU time of a new process from the import to the end of the first call, then of a call):
@@ -15,7 +15,6 @@ matrix (CPU time of a new process from the import to the end of the first call, 
 njit, nothing cached              1.40 s   173 MB        0.22 us
 njit, cached                      0.48 s   155 MB        0.22 us
 numba_aot, nothing cached         0.84 s   164 MB        0.06 us
-numba_aot, object code cached     0.07 s   83 MB         0.06 us
 numba_aot, in a library           0.015 s  no LLVM       not measured
 ================================  =======  ============  ==================
 
@@ -27,7 +26,6 @@ than twice as fast.
 from __future__ import annotations
 
 from gltf_bullet.numba_aot.declarations import (
-    IS_COMPILED,
     IntTable,
     addresses,
     call,
@@ -43,20 +41,19 @@ from gltf_bullet.numba_aot.declarations import (
     words_at,
 )
 from gltf_bullet.numba_aot.entries import address_of, entry, load
-from gltf_bullet.numba_aot.object_cache import compile_side_by_side
+from gltf_bullet.numba_aot.library import is_compiled
 
 __all__ = [
-    "IS_COMPILED",
     "IntTable",
     "address_of",
     "addresses",
     "call",
     "cells",
-    "compile_side_by_side",
     "doubles_at",
     "entry",
     "floats_at",
     "ints_at",
+    "is_compiled",
     "kernel",
     "load",
     "place_of",

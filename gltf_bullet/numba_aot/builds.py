@@ -1,150 +1,132 @@
-"""Entries compiled in processes side by side, one per core.
-
-Each process imports all modules and builds its share of the entries: ``object_cache`` fills the
-user's cache directory that way, :func:`build_libraries` a folder with libraries to be shipped.
-"""
+"""Libraries made where the package is built, or where its solver was edited."""
 
 from __future__ import annotations
 
+import gc
 import os
-import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any, cast
+from typing import Any
 
 from gltf_bullet.numba_aot.declarations import ENTRIES, entry_name
 from gltf_bullet.numba_aot.library import (
-    LEVELS,
+    TARGETS,
     Library,
-    level_machine,
+    can_compile,
+    host_target,
     library_name,
     link,
+    linker,
+    package_library,
     project,
     source_digest,
+    target_machine,
 )
-from gltf_bullet.numba_aot.progress import ProgressLine, expect
-from gltf_bullet.numba_aot.wrappers import c_name, python_name
+from gltf_bullet.numba_aot.wrappers import PYTHON_FUNCTIONS, c_name, python_name
 
-__all__ = ["build_libraries", "run_workers", "share_of", "write_objects"]
+__all__ = ["build_libraries", "compile_package", "project_entries"]
 
-# --- processes ------------------------------------------------------------------------------------
-
-_PROGRAM = (
-    "import sys; sys.path[:] = {!r}; import gc; gc.disable(); "
-    "from gltf_bullet.numba_aot import progress; progress.report_to(sys.stdout); "
-    "import {}; {}({}, {}, {})"
-)
-"""The program of each process: looking for garbage would take a tenth of the time, and save 100 MB
-(measured).
-
-Places to import from are not theirs from the start: a ``types.py`` there would end them.
-"""
-
-_MOST_PER_MODULE = 2
-"""Processes per module at most: more would find no entry to build."""
+_LONGEST_WAIT = 120.0
+"""[s] after which waiting for the compilation by another process ends."""
 
 
-def run_workers(
-    modules: tuple[str, ...],
-    task: str,
-    folder: str,
-    environment: Mapping[str, str],
-    line: ProgressLine,
-) -> bool:
-    """Import modules in a process per core, and build a share of their entries in each.
+def build_libraries(folder: Path, targets: dict[str, list[str]]) -> list[Path]:
+    """Compile the project's entries; libraries of earlier sources leave the folder.
 
     Args:
-        modules: That declare the entries.
-        task: Full name of a function of a folder, the number of a process and their count.
-        folder: Where the results go.
-        environment: Environment variables of the processes.
-        line: Shows how far they are.
-
-    Returns:
-        True if no process failed.
-    """
-    places = [os.path.abspath(path) for path in sys.path]
-    names = ", ".join([task.rpartition(".")[0], *modules])
-    count = min(_cores(), _MOST_PER_MODULE * len(modules))
-    workers = [
-        subprocess.Popen(  # noqa: S603  # our own module, by the same interpreter
-            [sys.executable, "-c", _PROGRAM.format(places, names, task, repr(folder), k, count)],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        for k in range(count)
-    ]
-    line.follow([cast("IO[str]", worker.stdout) for worker in workers])
-    codes = [worker.wait() for worker in workers]
-    return not any(codes)
-
-
-def _cores() -> int:
-    """Count the cores that this process may use."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def share_of(functions: Sequence[Callable[..., Any]], number: int, count: int) -> list[Any]:
-    """Deal entries among processes, the longest first, to and fro: all take about as long."""
-    from gltf_bullet.numba_aot.translation import work_of
-
-    longest = sorted(functions, key=lambda function: -work_of([function], processors=1))
-    return longest[number :: 2 * count] + longest[2 * count - 1 - number :: 2 * count]
-
-
-# --- libraries to be shipped ----------------------------------------------------------------------
-
-
-def build_libraries(modules: tuple[str, ...], folder: Path) -> list[Path]:
-    """Compile the entries of some modules for all levels; the libraries, alone in their folder.
+        folder: Where the libraries go.
+        targets: Commands that link, by the names of the systems to compile for.
 
     Raises:
-        RuntimeError: Something could not be compiled or linked, or is not as it should be.
+        RuntimeError: Something could not be linked, or is not as it should be.
     """
+    # Numba takes a second to import, and is needed here alone.
+    from gltf_bullet.numba_aot.translation import build
+
     digest = source_digest(project().sources)
     folder.mkdir(parents=True, exist_ok=True)
-    # Beside its destination, so that a library comes there whole or not at all.
-    with TemporaryDirectory(dir=folder) as work:
-        objects = Path(work)
-        text = f"{project().name}: compiling {project().title} for the package"
-        line = ProgressLine(text, sys.stderr)
-        is_done = run_workers(modules, f"{__name__}.write_objects", work, os.environ, line)
-        line.close()
-        if not is_done:
-            raise RuntimeError("the kernels could not be compiled")
-        made = [_link(objects, level, library_name(level, digest)) for level in LEVELS]
-        libraries = [path.replace(folder / path.name) for path in made]
-        for path in {*folder.glob("*.so")}.difference(libraries):
-            path.unlink()
-        return libraries
+    machines = [target_machine(target) for target in targets]
+    imports = "".join(f"{name}\n" for name in PYTHON_FUNCTIONS)
+    libraries = []
+    with _announced(", ".join(targets)), _no_garbage():
+        objects = build(project_entries(), *machines)
+        # Beside its destination, so that a library comes there whole or not at all.
+        for (target, command), code in zip(targets.items(), objects, strict=True):
+            with TemporaryDirectory(dir=folder) as work:
+                made = Path(work) / library_name(target, digest)
+                link(code, made, target, command, imports)
+                if target == host_target():
+                    _require_entries(made)
+                libraries.append(made.replace(folder / made.name))
+    for path in folder.iterdir():
+        is_library = path.suffix in {made.suffix for made in TARGETS.values()}
+        if is_library and not path.stem.endswith(digest):
+            with suppress(OSError):  # a process of Windows may have it open
+                path.unlink()
+    return libraries
 
 
-def write_objects(folder: str, number: int, count: int) -> None:
-    """Build a share of all declared entries, one object for each level; workers do this."""
-    from gltf_bullet.numba_aot.translation import build, work_of
-
-    functions = share_of(ENTRIES, number, count)
-    expect(work_of(functions, processors=len(LEVELS)))
-    machines = [level_machine(level) for level in LEVELS]
-    for function in functions:
-        for level, code in zip(LEVELS, build(function, *machines), strict=True):
-            (Path(folder) / f"{entry_name(function)}.{level}.o").write_bytes(code)
+def project_entries() -> list[Callable[..., Any]]:
+    """The entries that the project's sources declare."""
+    for module in project().modules:
+        import_module(module)
+    sources = set(project().sources)
+    return [made for made in ENTRIES if sources & {*Path(made.__code__.co_filename).parents}]
 
 
-def _link(objects: Path, level: str, name: str) -> Path:
-    library = objects / name
-    parts = sorted(objects.glob(f"*.{level}.o"))
-    link(parts, library)
-    loaded = Library(library)
-    for path in parts:
-        entry = path.name.removesuffix(f".{level}.o")
-        if loaded.code_of(c_name(entry), python_name(entry)) is None:
-            raise RuntimeError(f"{entry} is not in the library")
-    return library
+def compile_package() -> None:
+    """Make this system's library where no library fits and Numba is there.
+
+    Whoever comes meanwhile waits for it. Where nothing links, or the package is not the user's to
+    write, there is none, and each process compiles for itself.
+    """
+    target, folder = host_target(), project().libraries
+    command = linker()
+    can_make = target is not None and command and os.access(folder.parent, os.W_OK)
+    if package_library() is not None or not (can_make and can_compile()):
+        return
+    from filelock import FileLock, Timeout
+
+    with suppress(OSError, RuntimeError, NotImplementedError, Timeout):
+        folder.mkdir(exist_ok=True)
+        # The system lets go of it for who is killed meanwhile.
+        with FileLock(folder / "compiling", timeout=_LONGEST_WAIT):
+            package_library.cache_clear()
+            if package_library() is None:
+                build_libraries(folder, {str(target): command})
+    package_library.cache_clear()
+
+
+def _require_entries(made: Path) -> None:
+    loaded = Library(made)
+    for name in map(entry_name, project_entries()):
+        if loaded.code_of(c_name(name), python_name(name)) is None:
+            raise RuntimeError(f"{name} is not in the library")
+
+
+@contextmanager
+def _announced(systems: str) -> Iterator[None]:
+    """Say what begins, and how long it took."""
+    name, start = project().name, time.monotonic()
+    text = f"{name}: compiling {project().title} for {systems} (half a minute or so) ...\n"
+    sys.stderr.write(text)
+    sys.stderr.flush()
+    yield
+    sys.stderr.write(f"{name}: done in {time.monotonic() - start:.0f} s\n")
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Looking for garbage would take a tenth of the time, and save 100 MB (measured)."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,13 +1,11 @@
 """Declarations of kernels, of the records that they read, and of what they do with memory.
 
-Python itself runs these functions only where somebody debugs them: with ``NUMBA_DISABLE_JIT=1`` in
-the environment everything here is plain Python.
+Python itself runs these functions where no machine code can be had: see ``library.is_compiled``.
 """
 
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
@@ -16,7 +14,6 @@ import numpy.typing as npt
 
 __all__ = [
     "ENTRIES",
-    "IS_COMPILED",
     "KERNELS",
     "PRIMITIVES",
     "RECORDS",
@@ -44,9 +41,6 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntTable: TypeAlias = npt.NDArray[np.int64]
 """An array of two dimensions."""
-
-IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-"""True if entries are machine code, False while somebody looks for an error in them."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Kind = TypeVar("Kind")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import partial
 from threading import RLock
 from typing import Any
 
@@ -12,17 +11,21 @@ import numpy as np
 
 from gltf_bullet.numba_aot.declarations import (
     ENTRIES,
-    IS_COMPILED,
     KERNELS,
     Function,
     argument_kinds,
     entry_name,
 )
-from gltf_bullet.numba_aot.library import Code, host_machine, llvm, package_library
-from gltf_bullet.numba_aot.object_cache import object_code
+from gltf_bullet.numba_aot.library import (
+    Code,
+    host_machine,
+    is_compiled,
+    llvm,
+    package_library,
+)
 from gltf_bullet.numba_aot.wrappers import c_name, python_name
 
-__all__ = ["Entry", "address_of", "code_of_object", "entry", "load"]
+__all__ = ["Entry", "address_of", "entry", "load"]
 
 _FASTCALL = 0x80
 """``METH_FASTCALL`` of Python's headers."""
@@ -53,22 +56,16 @@ _loading = RLock()
 
 
 class Entry:
-    """A function for Python whose machine code comes with :meth:`load`, or the first call."""
+    """A function for Python whose machine code comes with :func:`load`, or the first call."""
 
-    def __init__(self, name: str, doc: str, kinds: Sequence[str], find: Callable[[], Code]) -> None:
-        """Make the function.
-
-        Args:
-            name: Of the entry.
-            doc: What it says about itself.
-            kinds: Of its arguments.
-            find: Yields its machine code.
-        """
-        self._find = find
+    def __init__(self, declared: Callable[..., Any]) -> None:
+        """Make the function of a kernel."""
+        self.kernel = declared
         self.address = 0
         """Address of the C function, once it is loaded."""
         self._first = _Function(self._load_and_call)
-        text = f"{name}({', '.join(kinds)})\n\n{doc}".encode()
+        name, kinds = declared.__name__, ", ".join(argument_kinds(declared))
+        text = f"{name}({kinds})\n\n{declared.__doc__ or ''}".encode()
         address = ctypes.cast(self._first, ctypes.c_void_p)
         # Python looks at it in every call, so the address can be another one later.
         self._definition = _MethodDef(name.encode(), address, _FASTCALL, text)
@@ -77,15 +74,8 @@ class Entry:
         """The function for Python."""
         _kept.append(self)
 
-    def load(self) -> None:
-        """Have the machine code in this process."""
-        if not self.address:
-            with _loading:
-                if not self.address:  # else another thread was first
-                    self._load()
-
-    def _load(self) -> None:
-        code = self._find()
+    def take(self, code: Code) -> None:
+        """Run this from now on."""
         self._owner = code.owner
         self._definition.method = code.python_function
         # Last of all: another thread may take it for a sign that everything is there.
@@ -93,60 +83,70 @@ class Entry:
 
     def _load_and_call(self, array_type: object, arguments: int, count: int) -> object:
         """Load the code at the first call; an exception here is printed, and a ``SystemError``."""
-        self.load()
+        _load([self])
         return _Function(self._definition.method)(array_type, arguments, count)
-
-
-def code_of_object(data: bytes, c_name: str, python_name: str) -> Code:
-    """Load object code that ``translation.build`` made for this processor."""
-    binding = llvm()
-    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), host_machine())
-    engine.add_object_file(binding.ObjectFileRef.from_data(data))
-    engine.finalize_object()
-    return Code(
-        int(engine.get_function_address(c_name)),
-        int(engine.get_function_address(python_name)),
-        engine,
-    )
 
 
 def entry(function: Function) -> Function:
     """A kernel that Python calls, and compiled code by :func:`address_of`: it yields an integer.
 
-    Its machine code comes with :func:`load`.
+    Its machine code comes with :func:`load`; where there is none it stays what it is.
     """
     KERNELS.add(function)
     ENTRIES.append(function)
-    if not IS_COMPILED:
+    if not is_compiled():
         return function
-    made = Entry(
-        function.__name__,
-        function.__doc__ or "",
-        argument_kinds(function),
-        partial(_code_of, function),
-    )
+    made = Entry(function)
     _entries[id(made.function)] = made
     return made.function  # type: ignore[no-any-return]
-
-
-def _code_of(function: Callable[..., Any]) -> Code:
-    """Find an entry's machine code: in the package, else kept on this machine, else built now."""
-    names = [named(entry_name(function)) for named in (c_name, python_name)]
-    library = package_library()
-    code = None if library is None else library.code_of(*names)
-    return code or code_of_object(object_code(function), *names)
 
 
 def load(*functions: Any) -> None:
     """Have the machine code of entries, all that were declared without any: they are slow to come.
 
+    Code that no library has is made for this process alone.
+
     Raises:
-        ImportError: It is neither in the package nor kept, and Numba is not installed.
+        ImportError: No library has it, and Numba is not installed.
     """
     wanted = [id(function) for function in functions] if functions else list(_entries)
-    for number in wanted:
-        if number in _entries:  # not while somebody debugs it
-            _entries[number].load()
+    _load([_entries[number] for number in wanted if number in _entries])
+
+
+def _load(entries: Sequence[Entry]) -> None:
+    if all(entry.address for entry in entries):
+        return
+    with _loading:
+        library, missing = package_library(), []
+        for made in entries:
+            if made.address:  # another thread was first
+                continue
+            code = None if library is None else library.code_of(*_names(made))
+            if code is None:
+                missing.append(made)
+            else:
+                made.take(code)
+        if missing:
+            _make(missing)
+
+
+def _make(entries: Sequence[Entry]) -> None:
+    """Compile entries for this processor and process."""
+    from gltf_bullet.numba_aot.translation import build
+
+    binding = llvm()
+    [data] = build([made.kernel for made in entries], host_machine())
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), host_machine())
+    engine.add_object_file(binding.ObjectFileRef.from_data(data))
+    engine.finalize_object()
+    for made in entries:
+        c_function, python_function = map(engine.get_function_address, _names(made))
+        made.take(Code(int(c_function), int(python_function), engine))
+
+
+def _names(made: Entry) -> tuple[str, str]:
+    name = entry_name(made.kernel)
+    return c_name(name), python_name(name)
 
 
 def address_of(function: Any) -> int:

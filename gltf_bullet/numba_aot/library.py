@@ -1,10 +1,10 @@
-"""Shared libraries of machine code: how they are named, linked, chosen for a processor and loaded.
+"""Shared libraries of machine code: how they are named, linked, found and loaded.
 
-A project ships one library for each level of x86-64 processors. Its name holds a digest of the
-sources that it was made of, so that no library fits edited sources. It needs nothing but the C
-library and functions of Python's stable interface: one serves every CPython, and loading it takes
-neither Numba nor LLVM. Libraries are read from the folder of :class:`Project` alone, which is as
-trusted as the sources beside it.
+A project ships one library for each system. Its name holds a digest of the sources that it was made
+of, so that no library fits edited sources. It needs nothing but the C library and functions of
+Python's stable interface: one serves every CPython, and loading it takes neither Numba nor LLVM.
+Libraries are read from the folder of :class:`Project` alone, which is as trusted as the sources
+beside it.
 
 A build backend may load this file by its path before anything is installed: at import it needs the
 standard library only.
@@ -15,33 +15,37 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import platform
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 __all__ = [
-    "LEVELS",
+    "TARGETS",
     "Code",
     "Library",
     "Project",
+    "Target",
+    "can_compile",
     "configure",
     "host_machine",
-    "is_for_this_platform",
-    "level_machine",
+    "host_target",
+    "is_compiled",
     "library_name",
     "link",
     "linker",
     "llvm",
     "package_library",
-    "processor",
     "project",
     "source_digest",
+    "target_machine",
 ]
 
 # --- the project whose kernels these are ----------------------------------------------------------
@@ -51,13 +55,11 @@ class Project(NamedTuple):
     """A project whose kernels are compiled."""
 
     name: str
-    """Begins the lines on the terminal, and names a folder in the user's cache directory."""
+    """Begins the lines on the terminal."""
     title: str
     """Name of what is compiled, for people."""
-    duration: str
-    """Duration of compiling, for people."""
-    hint: str
-    """The command that installs the compiler."""
+    modules: tuple[str, ...]
+    """Modules that declare the entries of the library."""
     sources: tuple[Path, ...]
     """Folders of all Python files that the machine code depends on."""
     libraries: Path
@@ -65,15 +67,14 @@ class Project(NamedTuple):
 
 
 _HERE = Path(__file__).parent
-_projects = [
-    Project("numba_aot", "kernels", "a minute", "pip install numba", (_HERE,), _HERE / "compiled")
-]
+_projects = [Project("numba_aot", "kernels", (), (_HERE,), _HERE / "compiled")]
 
 
 def configure(project: Project) -> None:
     """Set the project, before any of its kernels is declared."""
     _projects[:] = [project]
     package_library.cache_clear()
+    is_compiled.cache_clear()
 
 
 def project() -> Project:
@@ -81,16 +82,105 @@ def project() -> Project:
     return _projects[0]
 
 
-# --- libraries ------------------------------------------------------------------------------------
+@cache
+def is_compiled() -> bool:
+    """Tell whether entries are machine code in this process.
 
+    They are plain Python where no library fits and Numba, which would make code, is not installed,
+    and where the environment says ``NUMBA_DISABLE_JIT=1``, to look for an error in them.
+    """
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        return False
+    return package_library() is not None or can_compile()
+
+
+def can_compile() -> bool:
+    """Tell whether Numba and LLVM are installed."""
+    return all(find_spec(name) is not None for name in ("llvmlite", "numba"))
+
+
+# --- systems --------------------------------------------------------------------------------------
+
+
+class Target(NamedTuple):
+    """A system that libraries are made for."""
+
+    triple: str
+    """LLVM's name of it."""
+    processor: str
+    """LLVM's name of the oldest processor that runs the library."""
+    zig: str
+    """Zig's name of it, with the oldest version of the system."""
+    wheel: str
+    """Its part of the name of a wheel."""
+    suffix: str
+    """End of the name of a library."""
+
+
+TARGETS = {
+    "linux-x86_64": Target(
+        "x86_64-unknown-linux-gnu",
+        "x86-64-v2",
+        "x86_64-linux-gnu.2.17",
+        "manylinux_2_17_x86_64.manylinux_2_28_x86_64",
+        ".so",
+    ),
+    "linux-aarch64": Target(
+        "aarch64-unknown-linux-gnu",
+        "generic",
+        "aarch64-linux-gnu.2.17",
+        "manylinux_2_17_aarch64.manylinux_2_28_aarch64",
+        ".so",
+    ),
+    "macos-arm64": Target(
+        "arm64-apple-macosx11.0", "apple-m1", "aarch64-macos.11.0", "macosx_11_0_arm64", ".dylib"
+    ),
+    "macos-x86_64": Target(
+        "x86_64-apple-macosx11.0", "x86-64-v2", "x86_64-macos.11.0", "macosx_11_0_x86_64", ".dylib"
+    ),
+    "windows-x86_64": Target(
+        "x86_64-w64-windows-gnu", "x86-64-v2", "x86_64-windows-gnu", "win_amd64", ".dll"
+    ),
+}
+"""The systems, by the names that their libraries begin with."""
+
+_SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows"}
 _V2 = {"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"}
-_V3 = {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"}
-LEVELS = {"x86-64-v3": frozenset(_V2 | _V3), "x86-64-v2": frozenset(_V2)}
-"""Features of each level of processors, the best first.
-
-Levels have the names of LLVM and the psABI, features Linux's: ``pni`` is SSE3, ``abm`` LZCNT.
-"""
+"""Features of ``x86-64-v2`` in Linux's words: ``pni`` is SSE3."""
 _CPUINFO = Path("/proc/cpuinfo")
+_SSE4_2 = 38
+"""``PF_SSE4_2_INSTRUCTIONS_AVAILABLE`` of Windows."""
+
+
+def host_target() -> str | None:
+    """Name the system that this interpreter runs on; ``None`` where no library can be for it."""
+    is_usual = sys.implementation.name == "cpython" and "t" not in getattr(sys, "abiflags", "")
+    machine = {"amd64": "x86_64"}.get(platform.machine().lower(), platform.machine().lower())
+    if sys.platform != "linux" and machine == "aarch64":
+        machine = "arm64"
+    name = f"{_SYSTEMS.get(sys.platform)}-{machine}"
+    return name if is_usual and sys.maxsize > 2**32 and name in TARGETS else None
+
+
+def _runs(target: str) -> bool:
+    """Tell whether this processor is one of those that the libraries of its system are for."""
+    if not target.endswith("x86_64") or sys.platform == "darwin":  # macOS 11 asks for more itself
+        return True
+    if sys.platform == "win32":
+        return bool(ctypes.WinDLL("kernel32").IsProcessorFeaturePresent(_SSE4_2))
+    return _processor_features() >= _V2
+
+
+def _processor_features() -> set[str]:
+    """Features of the first processor that Linux supports; empty where it does not tell."""
+    with suppress(OSError), _CPUINFO.open(encoding="ascii", errors="replace") as lines:
+        for line in lines:
+            if line.startswith("flags"):
+                return set(line.partition(":")[2].split())
+    return set()
+
+
+# --- libraries ------------------------------------------------------------------------------------
 
 
 class Code(NamedTuple):
@@ -131,76 +221,92 @@ class Library:
 @cache
 def package_library() -> Library | None:
     """Load the library that came with the project; ``None`` if none fits sources and machine."""
-    folder, sources = project().libraries, project().sources
-    if not (is_for_this_platform() and folder.is_dir()):
+    folder, sources, target = project().libraries, project().sources, host_target()
+    if target is None or not folder.is_dir() or not _runs(target):
         return None
-    features = _processor_features()
     has_sources = any(next(source.glob("*.py"), None) is not None for source in sources)
     digest = source_digest(sources) if has_sources else "*"  # a frozen program cannot be edited
-    for level, needed in LEVELS.items():
-        if needed <= features:
-            for path in folder.glob(library_name(level, digest)):
-                # A C library of another kind, or a folder from which nothing may run.
-                with suppress(OSError):
-                    return Library(path)
+    for path in folder.glob(library_name(target, digest)):
+        # A C library of another kind, or a folder from which nothing may run.
+        with suppress(OSError):
+            return Library(path)
     return None
 
 
-def is_for_this_platform() -> bool:
-    """Tell whether libraries can be made for this system and interpreter at all."""
-    is_usual = sys.implementation.name == "cpython" and "t" not in sys.abiflags
-    return is_usual and sys.platform == "linux" and os.uname().machine == "x86_64"
-
-
-def library_name(level: str, digest: str) -> str:
+def library_name(target: str, digest: str) -> str:
     """A library's file name."""
-    return f"{level}-{digest}.so"
+    return f"{target}-{digest}{TARGETS[target].suffix}"
 
 
 def source_digest(sources: Sequence[Path]) -> str:
     """Digest all Python files in some folders, their names included."""
     digest = hashlib.sha256()
     for folder in sources:
-        for path in sorted(folder.rglob("*.py")):
+        for path in sorted(folder.rglob("*.py"), key=Path.as_posix):
             digest.update(f"{path.relative_to(folder.parent).as_posix()}\n".encode())
-            digest.update(path.read_bytes())
+            # As Git has them, wherever it writes lines as Windows does.
+            digest.update(path.read_bytes().replace(b"\r\n", b"\n"))
     return digest.hexdigest()[:16]
-
-
-def _processor_features() -> frozenset[str]:
-    """Features of the first processor that the system supports; empty where it does not tell."""
-    try:
-        with _CPUINFO.open(encoding="ascii", errors="replace") as lines:
-            for line in lines:
-                if line.startswith("flags"):
-                    return frozenset(line.partition(":")[2].split())
-    except OSError:
-        pass
-    return frozenset()
 
 
 # --- linking --------------------------------------------------------------------------------------
 
-_OPTIONS = ("-shared", "-nostartfiles", "-Wl,-z,noexecstack,-z,now,--build-id=none,-s")
-"""Nothing in the library depends on when or where it was made."""
+_OPTIONS = {
+    "linux": ["-nostartfiles", "-Wl,-z,noexecstack,-z,now,--build-id=none,-s"],
+    "macos": ["-Wl,-undefined,dynamic_lookup"],
+    "windows": ["-Wl,-s"],
+}
+"""Nothing in a library depends on when or where it was made."""
+_STABLE_WINDOWS = "python3.dll"
+"""The library of Windows that holds the stable interface of any CPython 3."""
 
 
-def linker() -> list[str]:
-    """The command that links here; empty where there is none."""
-    for command in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
-        words = shlex.split(command)
-        if words and shutil.which(words[0]):
-            return words
-    return []
+def linker(target: str | None = None) -> list[str]:
+    """The command that links for a system, this one by default; empty where there is none.
+
+    On Linux it is the one that is there; else Zig, which comes by ``pip`` and links for all.
+    """
+    if target is None and sys.platform == "linux":
+        for command in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
+            words = shlex.split(command)
+            if words and shutil.which(words[0]):
+                return words
+    name = target or host_target()
+    if name is None or find_spec("ziglang") is None:
+        return []
+    return [sys.executable, "-m", "ziglang", "cc", "-target", TARGETS[name].zig]
 
 
-def link(objects: Iterable[Path], library: Path) -> None:
-    """Make a library of objects.
+def link(code: bytes, library: Path, target: str, command: Sequence[str], imports: str) -> None:
+    """Make a library of an object.
+
+    Args:
+        code: The object.
+        library: Where it goes, into a folder of its own: other files are made beside it.
+        target: Name of its system.
+        command: A linker for that.
+        imports: Names of Python's functions in it, a line for each.
 
     Raises:
         RuntimeError: It cannot be made; the message is the linker's.
     """
-    command = [*linker(), *_OPTIONS, "-o", str(library), *map(str, objects), "-lm"]
+    made = library.with_suffix(".o")
+    made.write_bytes(code)
+    system = target.partition("-")[0]
+    needed = ["-lm"] if system == "linux" else []
+    if system == "macos":  # else the library would hold the name of the folder
+        needed = [f"-Wl,-install_name,@rpath/{library.name}"]
+    if system == "windows":
+        # A process that has Python has this library, too: names are all that linking needs.
+        named, stub = library.with_suffix(".def"), library.with_suffix(".lib")
+        named.write_text(f"LIBRARY {_STABLE_WINDOWS}\nEXPORTS\n{imports}")
+        zig = [sys.executable, "-m", "ziglang", "dlltool", "-m", "i386:x86-64"]
+        _run([*zig, "-d", str(named), "-l", str(stub)])
+        needed = [str(stub)]
+    _run([*command, "-shared", *_OPTIONS[system], "-o", str(library), str(made), *needed])
+
+
+def _run(command: Sequence[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise RuntimeError(f"{command[0]} could not link the kernels: {done.stderr}")
@@ -214,21 +320,22 @@ def llvm() -> Any:
     """LLVM's functions, imported for those who make machine code or load an object: 0.05 s."""
     from llvmlite import binding  # type: ignore[import-untyped]
 
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
     return binding
-
-
-def processor() -> str:
-    """A name of this processor and of the LLVM that makes code for it."""
-    binding = llvm()
-    return f"{binding.get_host_cpu_name()} {_features()} {binding.llvm_version_info}"
 
 
 @cache
 def host_machine() -> Any:
     """This processor, for code that this process loads."""
-    return _target().create_target_machine(
-        cpu=llvm().get_host_cpu_name(),
-        features=_features(),
+    binding = llvm()
+    try:
+        features = str(binding.get_host_cpu_features().flatten())
+    except RuntimeError:  # LLVM does not know on every system
+        features = ""
+    return binding.Target.from_triple(binding.get_process_triple()).create_target_machine(
+        cpu=binding.get_host_cpu_name(),
+        features=features,
         opt=3,
         reloc="pic",
         codemodel="jitdefault",
@@ -237,21 +344,10 @@ def host_machine() -> Any:
 
 
 @cache
-def level_machine(level: str) -> Any:
-    """Any processor of a level, ``x86-64-v3`` say, for code that is linked into a library."""
-    return _target().create_target_machine(cpu=level, features="", opt=3, reloc="pic")
-
-
-def _target() -> Any:
-    binding = llvm()
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    return binding.Target.from_triple(binding.get_process_triple())
-
-
-@cache
-def _features() -> str:
-    try:
-        return str(llvm().get_host_cpu_features().flatten())
-    except RuntimeError:  # LLVM does not know on every system
-        return ""
+def target_machine(target: str) -> Any:
+    """The oldest processor of a system, for code that is linked into a library."""
+    made = TARGETS[target]
+    found = llvm().Target.from_triple(made.triple)
+    return found.create_target_machine(
+        cpu=made.processor, features="", opt=3, reloc="pic", codemodel="small"
+    )

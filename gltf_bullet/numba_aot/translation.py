@@ -2,15 +2,15 @@
 
 Left to itself Numba optimises what a function calls again with each function that calls it, and
 makes code that needs Numba in every process (0.4 s to import, 0.7 s for its first call, measured).
-So Numba only translates, and what an entry calls is optimised together with it, in one go; around
-it stand a C function and one for Python, and the result needs nothing but the C library.
+So Numba only translates, and entries are optimised together with all that they call, in one go;
+around each stand a C function and one for Python, and the result needs nothing but the C library.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dis
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from types import FunctionType
 from typing import Any
@@ -37,10 +37,9 @@ from gltf_bullet.numba_aot.declarations import (
     argument_kinds,
     entry_name,
 )
-from gltf_bullet.numba_aot.progress import advance
-from gltf_bullet.numba_aot.wrappers import c_name, python_name, wrappers
+from gltf_bullet.numba_aot.wrappers import DECLARATIONS, c_name, python_name, wrappers
 
-__all__ = ["build", "work_of"]
+__all__ = ["build"]
 
 _config: Any = numba.config
 _types: Any = numba.types
@@ -68,9 +67,6 @@ expressions or exceptions, and LLVM prunes branches. A quarter of the time; with
 code is the same to the last byte (measured).
 """
 
-_OPTIMISING = 0.6
-"""LLVM's time for an entry and a processor, as a share of Numba's for its kernels (measured)."""
-
 _translated: dict[Any, Any] = {}
 
 
@@ -83,55 +79,34 @@ class _Translation(Compiler):
         return [manager]
 
 
-def build(function: Callable[..., Any], *machines: Any) -> list[bytes]:
-    """An entry as object code for each of some processors; ``loading`` finds its way in it."""
-    with _plain_translation():
-        compiled = _translate(function, _types.int64)
-    [result] = compiled.overloads.values()
-    own_names = [named(entry_name(function)) for named in (c_name, python_name)]
-    text = wrappers(entry_name(function), argument_kinds(function), result.fndesc.mangled_name)
-    texts = [library.get_llvm_str() for library in _linked(result.library, {})]
-    built = []
-    for machine in machines:
-        module = llvm.parse_assembly(text)
-        for linked in texts:
-            module.link_in(llvm.parse_assembly(linked))
-        module.triple, module.data_layout = machine.triple, str(machine.target_data)
-        module.verify()
-        for defined in (*module.functions, *module.global_variables):
-            if not defined.is_declaration and defined.name not in own_names:
-                defined.linkage = "internal"
-        _optimise(module, machine)
-        built.append(bytes(machine.emit_object(module)))
-        advance(_finishing(function))
-    return built
-
-
-def work_of(functions: Collection[Callable[..., Any]], processors: int) -> int:
-    """Count the passes of :func:`build` over entries that a process builds one by one."""
-    reached: set[Callable[..., Any]] = set()
+def build(functions: Sequence[Callable[..., Any]], *machines: Any) -> list[bytes]:
+    """Entries as one object for each of some processors; ``wrappers`` tells the names in it."""
+    names, parts = set[str](), list[str]()
+    libraries: dict[Any, None] = {}
     for function in functions:
-        reached |= _reached(function)
-    translating = sum(map(_size, reached - _translated.keys()))
-    return translating + processors * sum(map(_finishing, functions))
+        with _plain_translation():
+            compiled = _translate(function, _types.int64)
+        [result] = compiled.overloads.values()
+        name = entry_name(function)
+        names |= {c_name(name), python_name(name)}
+        parts.append(wrappers(name, argument_kinds(function), result.fndesc.mangled_name))
+        _linked(result.library, libraries)
+    parts = [DECLARATIONS + "".join(parts), *(library.get_llvm_str() for library in libraries)]
+    return [_object(parts, names, machine) for machine in machines]
 
 
-def _finishing(function: Callable[..., Any]) -> int:
-    return int(_OPTIMISING * sum(map(_size, _reached(function))))
-
-
-def _size(function: Callable[..., Any]) -> int:
-    return len(function.__code__.co_code)
-
-
-def _reached(function: Callable[..., Any]) -> set[Callable[..., Any]]:
-    """A kernel and all that it calls."""
-    found, waiting = {function}, [function]
-    while waiting:
-        new = {called for called in _calls(waiting.pop()).values() if called in KERNELS} - found
-        found |= new
-        waiting += new
-    return found
+def _object(parts: Sequence[str], names: Collection[str], machine: Any) -> bytes:
+    """Object code of modules in LLVM's words, optimised together; only ``names`` stay visible."""
+    module, *others = [llvm.parse_assembly(part) for part in parts]
+    for other in others:
+        module.link_in(other)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    module.verify()
+    for defined in (*module.functions, *module.global_variables):
+        if not defined.is_declaration and defined.name not in names:
+            defined.linkage = "internal"
+    _optimise(module, machine)
+    return bytes(machine.emit_object(module))
 
 
 def _calls(function: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
@@ -185,7 +160,6 @@ def _translate(function: Callable[..., Any], result: Any = None) -> Any:
         compiled.compile(arguments if result is None else result(*arguments))
         compiled.disable_compile()
         _translated[function] = compiled
-        advance(_size(function))
     return _translated[function]
 
 

@@ -7,20 +7,24 @@ dispatcher takes 0.4 us for (measured).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-__all__ = ["c_name", "python_name", "wrappers"]
+__all__ = ["DECLARATIONS", "PYTHON_FUNCTIONS", "c_name", "python_name", "wrappers"]
 
 _DIMENSIONS = {"IntArray": 1, "FloatArray": 1, "IntTable": 2}
 _DATA, _SHAPE = 16, 32
 """Offsets in a ``PyArrayObject``."""
-_DECLARATIONS = """
+DECLARATIONS = """
 declare i64 @PyLong_AsLongLong(ptr)
 declare double @PyFloat_AsDouble(ptr)
 declare ptr @PyLong_FromLongLong(i64)
 declare ptr @PyErr_Occurred()
 declare i32 @PyErr_BadArgument()
 """
+"""The functions of Python that both call, declared once in a module."""
+PYTHON_FUNCTIONS = tuple(re.findall(r"@(\w+)", DECLARATIONS))
+"""Their names: all are of the stable interface."""
 
 
 def c_name(entry: str) -> str:
@@ -41,7 +45,7 @@ def wrappers(entry: str, kinds: Sequence[str], mangled: str) -> str:
         kinds: Of its arguments, as annotated.
         mangled: What Numba calls it.
     """
-    return _DECLARATIONS + _c_function(entry, kinds, mangled) + _python_function(entry, kinds)
+    return _c_function(entry, kinds, mangled) + _python_function(entry, kinds)
 
 
 def _c_function(entry: str, kinds: Sequence[str], mangled: str) -> str:

@@ -12,8 +12,10 @@ configure(
     Project(
         name="gltf_bullet",
         title="the joint solver",
-        duration="under a minute",
-        hint="pip install 'gltf_bullet[jit]'",
+        modules=tuple(
+            f"gltf_bullet.solver.{name}"
+            for name in ("step_kernel", "engine.stepping", "triggers.watching", "engine.free_motion")
+        ),  # the contacts' comes with the second
         sources=(_HERE.with_name("numba_aot"), _HERE),
         libraries=_HERE / "compiled",
     )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,22 @@ import numpy as np
 import pytest
 from filelock import FileLock, Timeout
 
-from gltf_bullet.numba_aot import address_of, call, entry, kernel, load, object_cache, words_at
-from gltf_bullet.numba_aot.declarations import IS_COMPILED, IntTable
-from gltf_bullet.private_folders import private_folder
+from gltf_bullet.numba_aot import (
+    address_of,
+    call,
+    entries,
+    entry,
+    is_compiled,
+    kernel,
+    load,
+    words_at,
+)
+from gltf_bullet.numba_aot.declarations import IntTable
+from gltf_bullet.numba_aot.library import can_compile, host_target, linker
 from gltf_bullet.solver.entries import load_entries
 from gltf_bullet.transforms import FloatArray, IntArray
 
-pytestmark = pytest.mark.skipif(not IS_COMPILED, reason="kernels are plain Python")
+pytestmark = pytest.mark.skipif(not is_compiled(), reason="kernels are plain Python")
 
 
 @kernel
@@ -51,24 +59,12 @@ def last_of(values: IntArray) -> int:
     return int(values[len(values) - 1])
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the entries of a test are kept."""
-    monkeypatch.setattr(object_cache, "_folder", lambda: private_folder(tmp_path))
-    monkeypatch.setattr(object_cache, "_announced", [True])
-    return tmp_path
-
-
 @pytest.fixture(scope="module")
-def added(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., int]]:
+def added() -> Callable[..., int]:
     """Built once."""
-    with pytest.MonkeyPatch.context() as patch:
-        folder = private_folder(tmp_path_factory.mktemp("kernels"))
-        patch.setattr(object_cache, "_folder", lambda: folder)
-        patch.setattr(object_cache, "_announced", [True])
-        compiled = entry(add_up)
-        load(compiled)
-        yield compiled
+    compiled = entry(add_up)
+    load(compiled)
+    return compiled
 
 
 TABLE = np.arange(6, dtype=np.int64).reshape(2, 3)
@@ -104,26 +100,10 @@ def test_minus_one_is_a_number_like_others(added: Callable[..., int]) -> None:
     assert added(0 * TABLE, VALUES, out, -1.0, -1) == int(-VALUES.sum()) - 1
 
 
-def test_entries_call_each_other_by_address(folder: Path) -> None:
+def test_entries_call_each_other_by_address() -> None:
     values = np.array([3, 5, 8], dtype=np.int64)
     inner, outer = entry(last_of), entry(call_back)
     assert outer(address_of(inner), values.ctypes.data, len(values)) == values[-1]
-
-
-@pytest.mark.parametrize("damage", [b"", b"not a digest, and no code"])
-def test_a_damaged_file_is_made_anew(folder: Path, damage: bytes) -> None:
-    load(entry(last_of))
-    [kept] = folder.glob("*.object")
-    whole = kept.read_bytes()
-    kept.write_bytes(damage or whole[:-10])
-    assert entry(last_of)(np.array([4], dtype=np.int64)) == 4
-    assert kept.read_bytes() == whole
-
-
-def test_without_a_folder_kernels_are_built_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(object_cache, "_folder", lambda: None)
-    monkeypatch.setattr(object_cache, "_announced", [True])
-    assert entry(last_of)(np.array([1, 9], dtype=np.int64)) == 9
 
 
 def test_a_process_that_finds_them_does_not_need_numba() -> None:
@@ -136,61 +116,87 @@ def test_a_process_that_finds_them_does_not_need_numba() -> None:
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
-def test_nothing_is_built_before_somebody_needs_it(folder: Path) -> None:
-    compiled = entry(last_of)
-    assert not list(folder.iterdir())
+def test_nothing_is_built_before_somebody_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, built = entry(last_of), []
+    make = entries._make
+    monkeypatch.setattr(entries, "_make", lambda made: (built.append(len(made)), make(made)))
+    assert not built
     assert compiled(np.array([6], dtype=np.int64)) == 6
-    assert len(list(folder.iterdir())) == 1
+    assert compiled(np.array([6, 8], dtype=np.int64)) == 8
+    assert built == [1]
+
+
+def test_entries_stay_python_where_nothing_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entries, "is_compiled", lambda: False)
+    assert entry(last_of) is last_of
 
 
 def test_a_scene_without_joints_compiles_nothing(tmp_path: Path) -> None:
     box = Path(__file__).parents[2] / "examples" / "assets" / "falling_box.gltf"
     code = (
-        "import pybullet, gltf_bullet as gb; "
-        f"gb.load_gltf({str(box)!r}, pybullet.connect(pybullet.DIRECT)).step(3)"
+        "import sys, pybullet, gltf_bullet as gb; "
+        f"gb.load_gltf({str(box)!r}, pybullet.connect(pybullet.DIRECT)).step(3); "
+        "sys.exit('numba' in sys.modules)"
     )
     places = os.pathsep.join(path for path in sys.path if path)
-    environment = {**os.environ, "PYTHONPATH": places, "NUMBA_CACHE_DIR": str(tmp_path)}
+    environment = {**os.environ, "PYTHONPATH": places}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-    assert not list(tmp_path.iterdir())
 
 
-def test_nobody_waits_for_a_process_that_was_killed_while_it_compiled(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The module that it compiles sleeps for good; what comes next compiles at once."""
-    (folder / "sleeps.py").write_text("import time\ntime.sleep(1000)\n")
-    code = (
-        "from gltf_bullet.private_folders import private_folder; "
-        "from gltf_bullet.numba_aot import object_cache; "
-        f"object_cache._folder = lambda: private_folder({str(folder)!r}); "
-        "object_cache.package_library = lambda: None; "
-        "object_cache.compile_side_by_side(('sleeps',))"
-    )
-    places = os.pathsep.join([str(folder), *filter(None, sys.path)])
-    killed = subprocess.Popen(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": places},
+COMPILE = """
+import sys
+from pathlib import Path
+import gltf_bullet.solver
+from gltf_bullet.numba_aot import builds, library
+folder = Path(sys.argv[1])
+made = library.Project("p", "kernels", sys.argv[2:], (folder,), folder / "compiled")
+library.configure(made)
+builds._LONGEST_WAIT = 0.0 if "waits" in sys.argv else 60.0
+builds.compile_package()
+found = library.package_library()
+print(found and found.path.name)
+"""
+
+
+def compiling(folder: Path, *modules: str) -> subprocess.Popen[str]:
+    """A process that makes the library of a package whose only module is ``modules``."""
+    return subprocess.Popen(
+        [sys.executable, "-c", COMPILE, str(folder), *modules],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *filter(None, sys.path)])},
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        start_new_session=True,
+        text=True,
     )
-    lock = FileLock(folder / "compiling")
+
+
+@pytest.mark.skipif(not can_compile() or not linker(), reason="nothing compiles and links")
+def test_nobody_waits_for_a_process_that_was_killed_while_it_compiled(tmp_path: Path) -> None:
+    """The module that it compiles sleeps for good; what comes next compiles at once."""
+    (tmp_path / "sleeps.py").write_text("import time\ntime.sleep(1000)\n")
+    (tmp_path / "one.py").write_text(
+        "from gltf_bullet.numba_aot import entry\n"
+        "def count(k: int) -> int:\n    return k + 1\n"
+        "count.__annotations__ = {'k': 'int', 'return': 'int'}\nentry(count)\n"
+    )
+    killed = compiling(tmp_path, "sleeps")
+    lock = FileLock(tmp_path / "compiled" / "compiling")
     while not is_held(lock):
         assert killed.poll() is None
         time.sleep(0.02)
-    monkeypatch.setattr(object_cache, "package_library", lambda: None)
-    monkeypatch.setattr(object_cache, "_LONGEST_WAIT", 0.0)
-    object_cache.compile_side_by_side(("json",))
-    assert not (folder / "complete").exists()  # while the other one lives it is waited for
-    os.killpg(killed.pid, signal.SIGKILL)
-    killed.wait()
-    monkeypatch.setattr(object_cache, "_LONGEST_WAIT", 20.0)
-    object_cache.compile_side_by_side(("json",))
-    assert (folder / "complete").exists()
+    killed.kill()
+    killed.communicate()
+    said, errors = compiling(tmp_path, "one").communicate()
+    assert said.startswith(f"{host_target()}-"), errors
+    assert "p: compiling kernels for" in errors
+    said_again, errors = compiling(tmp_path, "one").communicate()
+    assert said_again == said
+    assert "compiling" not in errors
 
 
 def is_held(lock: FileLock) -> bool:
     """Whether another process has it."""
+    if not Path(lock.lock_file).exists():
+        return False
     try:
         with lock.acquire(timeout=0.0):
             return False

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from gltf_bullet.numba_aot import (
-    IS_COMPILED,
     cells,
     entry,
+    is_compiled,
     kernel,
     load,
-    object_cache,
     place_of,
     record,
     record_reader,
     size_of,
 )
-from gltf_bullet.private_folders import private_folder
 from gltf_bullet.transforms import FloatArray, IntArray
 
 
@@ -56,16 +54,12 @@ def fill(ints: IntArray, floats: FloatArray, offset: int) -> int:
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., int]]:
+def compiled() -> Callable[..., int]:
     """The entry, built once."""
-    with pytest.MonkeyPatch.context() as patch:
-        folder = private_folder(tmp_path_factory.mktemp("records"))
-        patch.setattr(object_cache, "_folder", lambda: folder)
-        patch.setattr(object_cache, "_announced", [True])
-        made = entry(fill)
-        if IS_COMPILED:
-            load(made)
-        yield made
+    made = entry(fill)
+    if is_compiled():
+        load(made)
+    return made
 
 
 def sample() -> tuple[IntArray, FloatArray]:

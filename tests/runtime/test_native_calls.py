@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pybullet
 import pytest
@@ -306,6 +308,34 @@ def test_a_library_that_tells_nothing_is_left_alone(
     monkeypatch.undo()
     library.function_addresses.cache_clear()
     library._client_table.cache_clear()
+
+
+@needs_library
+@pytest.mark.parametrize("hidden", ["b3JointControlSetDesiredForceTorque", "sPhysicsClients1"])
+def test_without_one_of_its_symbols_python_calls_the_engine_with_the_same_result(
+    monkeypatch: pytest.MonkeyPatch, hidden: str
+) -> None:
+    """As in PyBullet's libraries for macOS and Windows, and in builds of one's own."""
+
+    class Without(ctypes.CDLL):
+        def __getattr__(self, name: str) -> Any:
+            if name == hidden:
+                raise AttributeError(name)
+            return super().__getattr__(name)
+
+    ours = Run(ASSETS / "ragdoll.gltf", {}, 40)
+    library.function_addresses.cache_clear()
+    library._client_table.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(library.ctypes, "CDLL", Without)
+        if hidden.encode() == library._TABLE:
+            patch.setattr(library, "_symbols", lambda _, names: dict.fromkeys(names))
+        theirs = Run(ASSETS / "ragdoll.gltf", {}, 40)
+    library.function_addresses.cache_clear()
+    library._client_table.cache_clear()
+    assert ours.is_native
+    assert not theirs.is_native
+    assert ours.states == theirs.states
 
 
 def tumbling() -> bytes:

@@ -39,7 +39,6 @@ def rows(*arguments: str) -> Sequence[dict[str, float]]:
 def test_what_a_new_process_costs_is_measured() -> None:
     seconds = {row["row"]: row["seconds"] for row in rows("start")}
     assert seconds["new-process"] > 0.0
-    assert math.isfinite(seconds["first-use"])  # nothing, where the package has a library
 
 
 @pytest.mark.slow

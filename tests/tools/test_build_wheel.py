@@ -7,71 +7,124 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from gltf_bullet.numba_aot.library import (
-    LEVELS,
+    TARGETS,
+    host_target,
     library_name,
+    link,
+    linker,
     package_library,
     project,
     source_digest,
 )
-from tools.build_wheel import OLDEST_C_LIBRARY, PLACE, ROOT, check_wheel, foreign_needs
+from tools.build_wheel import KINDS, PLACE, ROOT, check_wheel, complaints
+from tools.hatch_build import require_own_engine
 
-MAJOR, MINOR = OLDEST_C_LIBRARY
-OLD, NEW = f"GLIBC_{MAJOR}.{MINOR}".encode(), f"GLIBC_{MAJOR}.{MINOR + 1}".encode()
-
-
-@pytest.mark.parametrize(
-    ("names", "found"),
-    [
-        ([b"PyErr_Occurred", b"memset", b"libm.so.6", OLD], []),
-        ([b"memset", NEW], [NEW.decode()]),
-        ([b"PyObject_Call"], ["PyObject_Call"]),
-        ([b"_PyRuntime"], ["PyRuntime"]),
-        ([b"libLLVM.so.15"], ["libLLVM.so.15"]),
-    ],
-)
-def test_only_what_every_system_has_is_asked_for(names: list[bytes], found: list[str]) -> None:
-    assert foreign_needs(b"\x7fELF\0" + b"\0".join(names) + b"\0") == found
+pytest.importorskip("lief")
 
 
 @pytest.mark.skipif(package_library() is None, reason="no library fits these sources")
-def test_the_libraries_of_this_tree_ask_for_no_more() -> None:
+def test_the_library_of_this_tree_is_as_it_should_be() -> None:
     library = package_library()
     assert library is not None
-    for path in library.path.parent.glob("*.so"):
-        assert not foreign_needs(path.read_bytes()), path
-
-
-@pytest.mark.parametrize("kept", [0, 1])
-def test_a_wheel_without_one_of_them_is_none(tmp_path: Path, kept: int) -> None:
-    wheel = tmp_path / "some.whl"
-    with zipfile.ZipFile(wheel, "w") as packed:
-        for level in list(LEVELS)[:kept]:
-            packed.writestr(f"{PLACE}/{library_name(level, source_digest(project().sources))}", b"")
-    with pytest.raises(RuntimeError, match=r"some\.whl holds"):
-        check_wheel(wheel)
+    assert complaints(library.path.read_bytes(), str(host_target())) == []
 
 
 @pytest.mark.slow
-def test_where_nothing_links_what_pip_builds_depends_on_numba(tmp_path: Path) -> None:
-    """It is compiled at first use there."""
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_a_library_lacks_or_asks_for_is_found(target: str, tmp_path: Path) -> None:
+    """A C library of each system, with a function of Python that is no part of its promises."""
+    pytest.importorskip("ziglang")
+    source = tmp_path / "made.c"
+    source.write_text("void *PyCell_Get(void *); void *got(void *a) { return PyCell_Get(a); }")
+    words = [*linker(target), "-c", str(source), "-o", str(tmp_path / "made.o")]
+    subprocess.run(words, check=True)
+    library = tmp_path / f"made{TARGETS[target].suffix}"
+    link((tmp_path / "made.o").read_bytes(), library, target, linker(target), "PyCell_Get\n")
+    found = complaints(library.read_bytes(), target)
+    assert len(found) == 2
+    assert "solve" in found[0]
+    assert found[1] == "it needs ['PyCell_Get']"
+    other = next(name for name in KINDS if KINDS[name] != KINDS[target])
+    assert f"it is {KINDS[target]}, not {KINDS[other]}" in complaints(library.read_bytes(), other)
+
+
+def test_a_wheel_without_it_or_of_another_system_is_none(tmp_path: Path) -> None:
+    tag = TARGETS["linux-x86_64"].wheel
+    wheel = tmp_path / f"some-1-py3-none-{tag}.whl"
+    zipfile.ZipFile(wheel, "w").close()
+    with pytest.raises(RuntimeError, match=r"whl holds \[\], not"):
+        check_wheel(wheel, "linux-x86_64")
+    with pytest.raises(RuntimeError, match="is not tagged as one for macos-arm64"):
+        check_wheel(wheel, "macos-arm64")
+    with zipfile.ZipFile(wheel, "w") as packed:
+        name = library_name("linux-x86_64", source_digest(project().sources))
+        packed.writestr(f"{PLACE}/{name}", b"")
+    with pytest.raises(RuntimeError, match="it is no library"):
+        check_wheel(wheel, "linux-x86_64")
+
+
+# --- a PyBullet that is there already -----------------------------------------------------------
+
+ASKED = ["pybullet>=3; python_version < '3'", "pybullet-arm64>=3; python_version >= '3'", "numpy"]
+
+
+def installed(folder: Path, name: str, version: str = "3.2.7") -> list[str]:
+    """A distribution as conda installs it."""
+    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    return [str(folder)]
+
+
+def test_a_pybullet_of_another_name_is_not_written_over(tmp_path: Path) -> None:
+    folders = installed(tmp_path, "pybullet")
+    with pytest.raises(RuntimeError, match=r"here already \(pybullet 3\.2\.7\).*present_pybullet"):
+        require_own_engine(ASKED, folders)
+    installed(tmp_path, "pybullet-arm64", "3.2.8+present")  # what the message says to install
+    require_own_engine(ASKED, folders)
+
+
+@pytest.mark.parametrize("name", ["pybullet-arm64", "numpy"])
+def test_the_pybullet_that_is_asked_for_or_none_is_fine(tmp_path: Path, name: str) -> None:
+    require_own_engine(ASKED, installed(tmp_path, name))
+
+
+@pytest.mark.slow
+def test_pip_does_not_write_over_one_that_is_there(tmp_path: Path) -> None:
+    """Whatever this Python is: what it asks for is there by the other name."""
+    asked = [line for line in requires("gltf_bullet") or () if line.startswith("pybullet")]
+    own = {Requirement(line).name for line in asked if Requirement(line).marker.evaluate()}
+    [other] = {"pybullet", "pybullet-arm64"} - own
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
+    [packages] = (tmp_path / "venv").glob("lib/python*/site-packages")
+    installed(packages, other)
+    (packages / "pybullet.py").write_text("MINE = True\n")
+    pip = [str(tmp_path / "venv" / "bin" / "python"), "-m", "pip"]
+    done = subprocess.run([*pip, "install", str(ROOT)], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "PyBullet is here already" in done.stdout + done.stderr
+    assert [path.name for path in packages.glob("pybullet*.so")] == []
+
+
+# --- wheels -------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_without_the_hook_a_wheel_has_no_machine_code(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     ignored = shutil.ignore_patterns(".git", "compiled", "__pycache__", "examples", "tests")
     shutil.copytree(ROOT, tree, ignore=ignored)
     pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(tmp_path)]
-    environment = {**os.environ, "PATH": str(tmp_path), "CC": ""}
+    environment = {**os.environ, "HATCH_BUILD_NO_HOOKS": "true"}
     subprocess.run([*pip, str(tree)], check=True, env=environment)
     [wheel] = tmp_path.glob("*.whl")
     assert wheel.name.endswith("-py3-none-any.whl")
     with zipfile.ZipFile(wheel) as packed:
-        [name] = [name for name in packed.namelist() if name.endswith("/METADATA")]
-        lines = packed.read(name).decode().splitlines()
-        assert not [name for name in packed.namelist() if name.endswith(".so")]
-    needed = [
-        line for line in lines if line.startswith(("Requires-Dist: numba", "Requires-Dist: llvm"))
-    ]
-    assert {";" in line for line in needed} == {True, False}  # of extras, and of the package
+        assert not [name for name in packed.namelist() if name.startswith(f"{PLACE}/")]

@@ -18,7 +18,6 @@ import pytest
 
 import gltf_bullet as gb
 import gltf_bullet.solver  # says whose kernels these are
-from gltf_bullet.numba_aot import object_cache
 from tools.list_issues import PACKAGE, REFERENCE, ROOT
 
 README = ROOT / "README.md"
@@ -44,16 +43,7 @@ def test_the_readme_promises_two_commands() -> None:
     run, test = blocks(README, "sh")[:2]
     for command in (run, test):
         assert command.count("\n") == 1
-        assert command.startswith("python3.11 -m venv .venv && .venv/bin/pip install -q ")
-
-
-def test_pages_and_terminal_agree_how_long_the_solver_compiles() -> None:
-    for text in (
-        README.read_text("utf-8"),
-        (REFERENCE / "limits.md").read_text("utf-8"),
-        object_cache.announcement(),
-    ):
-        assert "under a minute" in text
+        assert command.startswith("python3 -m venv .venv && .venv/bin/pip install -q ")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -72,7 +62,7 @@ def test_what_a_page_links_to_exists(page: Path) -> None:
 def test_a_page_has_one_title_and_no_long_prose_lines(page: Path) -> None:
     lines = page.read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("# ")
-    prose = [line for line in lines if not line.startswith(("|", ">", "- **", "python3.11"))]
+    prose = [line for line in lines if not line.startswith(("|", ">", "- **", "python3 "))]
     assert max(map(len, prose)) <= 120
 
 

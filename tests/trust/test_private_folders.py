@@ -7,7 +7,6 @@ a predictable name in the shared temporary folder, whose inner one its owner exc
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import multiprocessing
 import os
@@ -18,29 +17,23 @@ import subprocess
 import sys
 import tempfile
 import traceback
-import warnings
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import gltf_bullet as gb
 from gltf_bullet import disk_cache
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.cli import main
-from gltf_bullet.numba_aot import entry, object_cache
-from gltf_bullet.numba_aot.declarations import IS_COMPILED
-from gltf_bullet.numba_aot.library import host_machine
 from gltf_bullet.private_folders import (
     UnsafeFolderError,
     fresh_folder,
     private_folder,
     usual_folders,
 )
-from gltf_bullet.transforms import IntArray
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="folders have owners")
 
@@ -148,34 +141,28 @@ def test_a_folder_that_was_opened_is_not_exchanged(tmp_path: Path) -> None:
 def unknown(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is known yet of any folder."""
     monkeypatch.delenv("GLTF_BULLET_CACHE", raising=False)
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     forget_folders()
     yield
     forget_folders()
 
 
 def forget_folders() -> None:
-    for cached in (disk_cache._folder, disk_cache._usual_folder, object_cache._folder):
+    for cached in (disk_cache._folder, disk_cache._usual_folder):
         cached.cache_clear()  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("variable", ["GLTF_BULLET_CACHE", "NUMBA_CACHE_DIR"])
 @pytest.mark.parametrize("kind", ["written by all", "relative"])
 def test_stated_folders_of_others_are_named_and_not_used(
-    unknown: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, kind: str
+    unknown: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     stated = tmp_path / "stated"
     stated.mkdir()
     stated.chmod(0o777)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(variable, str(stated) if kind == "written by all" else "stated")
-    where: dict[str, Callable[[], Any]] = {
-        "NUMBA_CACHE_DIR": object_cache._folder,
-        "GLTF_BULLET_CACHE": lambda: disk_cache.cache_folder(None),
-    }
+    monkeypatch.setenv("GLTF_BULLET_CACHE", str(stated) if kind == "written by all" else "stated")
     with pytest.warns(RuntimeWarning, match="nothing is kept where others"):
-        found = where[variable]()
-    assert Path(getattr(found, "path", found)).is_relative_to(fresh_folder())
+        found = disk_cache.cache_folder(None)
+    assert found.is_relative_to(fresh_folder())
     assert not list(stated.iterdir())
 
 
@@ -202,46 +189,10 @@ def test_a_home_whose_caches_others_can_write_has_another_place(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     assert disk_cache.cache_folder(None) == tmp_path / ".gltf_bullet" / "assets"
-    opened = object_cache._folder()
-    assert opened is not None
-    assert opened.path.parent == tmp_path / ".gltf_bullet"
     assert not list((tmp_path / ".cache").iterdir())
 
 
-# --- machine code of others ---------------------------------------------------------------------
-
-
-def last_of(values: IntArray) -> int:
-    """The last one."""
-    return int(values[len(values) - 1])
-
-
-def planted_code() -> bytes:
-    """What ``last_of`` would be if somebody else had written it."""
-    from gltf_bullet.numba_aot.translation import build
-
-    scope: dict[str, object] = {"__name__": __name__}
-    exec("def last_of(values: IntArray) -> int:\n    return 666", scope)  # noqa: S102
-    [code] = build(scope["last_of"], host_machine())  # type: ignore[arg-type]
-    return hashlib.sha256(code).digest() + code
-
-
-@pytest.mark.skipif(not IS_COMPILED, reason="kernels are plain Python")
-@pytest.mark.parametrize(("mode", "is_read"), [(0o700, True), (0o777, False), (0o770, False)])
-def test_code_in_a_folder_that_others_can_write_does_not_run(
-    unknown: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, is_read: bool
-) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(object_cache, "_announced", [True])
-    opened = object_cache._folder()
-    assert opened is not None
-    opened.write(f"{__name__}.last_of.object", planted_code())
-    opened.path.chmod(mode)
-    object_cache._folder.cache_clear()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = entry(last_of)(np.array([4, 7], dtype=np.int64))
-    assert found == (666 if is_read else 7)  # from our own folder anything is taken
+# --- other users --------------------------------------------------------------------------------
 
 
 def forked(user: int, act: Callable[[Connection], object]) -> Connection:
@@ -278,7 +229,7 @@ def at_home_nowhere(shared: Path, home: str | None) -> None:
     """Become somebody who has nothing."""
     here = shared / "here"
     os.chdir(here)
-    for name in ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "GLTF_BULLET_CACHE"):
+    for name in ("HOME", "XDG_CACHE_HOME", "GLTF_BULLET_CACHE"):
         os.environ.pop(name, None)
     os.environ["TMPDIR"] = str(shared / "tmp")
     if home is not None:
@@ -312,49 +263,6 @@ def attacks(folder: Path, planted: Path) -> tuple[str, ...]:
                 act(level)
                 done.append(f"{what} {level}")
     return tuple(done)
-
-
-@needs_root
-@pytest.mark.skipif(not IS_COMPILED, reason="kernels are plain Python")
-@pytest.mark.parametrize("home", ["/nonexistent", None, "evil"])
-def test_code_of_another_user_does_not_run(
-    shared: Path, home: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The whole way: his folders were here first, and he tries again during the compilation."""
-    monkeypatch.setattr(object_cache, "_announced", [True])
-    fingerprint = object_cache._fingerprint()  # the victim need not be able to read our sources
-    monkeypatch.setattr(object_cache, "_fingerprint", lambda: fingerprint)
-    evil = shared / "evil"
-    planted = evil / f"{__name__}.last_of.object"
-    planted.write_bytes(planted_code())
-    for cache in (".cache/gltf_bullet", ".gltf_bullet"):  # of his home, and what is in it
-        (evil / cache).mkdir(parents=True)
-        (evil / cache / f"kernels-{fingerprint}").symlink_to(evil)
-    outer = shared / "tmp" / f"gltf_bullet-{VICTIM}"
-    outer.mkdir()
-    (outer / f"kernels-{fingerprint}").symlink_to(evil)
-    for path in (outer, *evil.rglob("*")):
-        os.chown(path, OTHER, OTHER, follow_symlinks=False)
-        if not path.is_symlink():
-            path.chmod(0o777)
-
-    def victim(caller: Connection) -> object:
-        at_home_nowhere(shared, str(evil) if home == "evil" else home)
-        folder = object_cache._folder()
-        caller.send("" if folder is None else str(folder.path))
-        caller.recv()
-        return entry(last_of)(np.array([4, 7], dtype=np.int64))
-
-    process = forked(VICTIM, victim)
-    folder = Path(heard(process))
-    assert folder.is_relative_to(shared / "tmp")
-    assert not folder.is_relative_to(outer)
-    done = heard(forked(OTHER, lambda _: attacks(folder, planted)))
-    # Everybody may put files beside those of others into a temporary folder.
-    assert set(done) <= {f"written {shared / 'tmp'}", f"written {tempfile.gettempdir()}"}
-    process.send("go on")
-    assert heard(process) == 7
-    (Path(tempfile.gettempdir()) / planted.name).unlink(missing_ok=True)
 
 
 @needs_root

@@ -35,11 +35,11 @@ class StartRow:
     """The largest good value [s] (DESIGN section 8)."""
 
 
-def _process(code: str, folder: str, kernels: str = "") -> float:
-    """Seconds of a new Python, which keeps its byte code in ``folder``, and kernels beside it."""
+def _process(code: str, folder: str) -> float:
+    """Seconds of a new Python, which keeps its byte code in ``folder``."""
     path = Path(folder) / "cart_pole.gltf"
     path.write_bytes(cart_pole_gltf())
-    kept = {"NUMBA_CACHE_DIR": f"{folder}/kernels{kernels}", "PYTHONPYCACHEPREFIX": folder}
+    kept = {"PYTHONPYCACHEPREFIX": folder}
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
     subprocess.run(  # this Python and the lines above
@@ -49,12 +49,6 @@ def _process(code: str, folder: str, kernels: str = "") -> float:
     return time.perf_counter() - start
 
 
-def _cold(_: int) -> float:
-    with TemporaryDirectory() as folder:
-        _process(_OURS, folder)  # byte code, which pip makes when it installs something
-        return _process(_OURS, folder, "-anew") - _process(_OURS, folder, "-anew")
-
-
 def _new(repeats: int) -> float:
     """Seconds more than bare PyBullet takes."""
     with TemporaryDirectory() as folder:
@@ -62,13 +56,5 @@ def _new(repeats: int) -> float:
         return median(_process(_OURS, folder) - _process(_BARE, folder) for _ in range(repeats))
 
 
-START_ROWS = (
-    StartRow(
-        "first-use",
-        "kernels compiled, the cache empty; about 0 with a library in the package",
-        _cold,
-        15.0,
-    ),
-    StartRow("new-process", "load and first step, beyond bare PyBullet", _new, 0.4),
-)
+START_ROWS = (StartRow("new-process", "load and first step, beyond bare PyBullet", _new, 0.4),)
 """In the order of the table."""

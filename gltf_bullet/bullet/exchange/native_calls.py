@@ -16,7 +16,7 @@ import pybullet
 from gltf_bullet.bullet.exchange.joint_calls import Target
 from gltf_bullet.bullet.exchange.library import client_place, function_addresses
 from gltf_bullet.bullet.session import EngineSession, is_headless
-from gltf_bullet.numba_aot import IS_COMPILED, IntTable, address_of, place_of, size_of
+from gltf_bullet.numba_aot import IntTable, address_of, is_compiled, place_of, size_of
 from gltf_bullet.numba_aot.library import package_library
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine import stepping
@@ -112,7 +112,7 @@ def python_contacts(client_id: int) -> FloatArray:
 
 def _engine_numbers(client_id: int) -> IntArray:
     place = client_place(client_id)
-    if not (place and IS_COMPILED):
+    if not (place and is_compiled()):
         return _NONE
     numbers: IntArray = np.zeros(size_of(Engine), dtype=np.int64)
     engine = engine_at(numbers, 0)

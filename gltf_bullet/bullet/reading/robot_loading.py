@@ -120,7 +120,7 @@ def engine_lines(said: str, passed_over: tuple[str, ...] = _FORESEEN) -> str:
 def without_engine_talk() -> Iterator[None]:
     """Discard what C code prints to the standard output, which may be JSON."""
     sys.stdout.flush()
-    library = ctypes.CDLL(None) if os.name == "posix" else ctypes.cdll.msvcrt
+    library = ctypes.CDLL(None) if os.name == "posix" else ctypes.cdll.ucrtbase
     library.fflush(None)
     kept = os.dup(1)
     nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -118,6 +118,8 @@ class MeshFiles:
 
 
 def _is_ours(folder: Path) -> bool:
+    if not hasattr(os, "getuid"):  # Windows: temporary folders are each user's own
+        return folder.is_dir()
     status = folder.stat()
     return status.st_uid == os.getuid() and not status.st_mode & 0o077
 

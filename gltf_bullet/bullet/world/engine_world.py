@@ -51,6 +51,7 @@ from gltf_bullet.bullet.world.kinematic_targets import KinematicNodes, Kinematic
 from gltf_bullet.bullet.world.link_index import LinkIndex
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
 from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.numba_aot.library import can_compile, package_library
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_layouts import BodyLayout, layout_of
 from gltf_bullet.planning.changed_masses import with_masses
@@ -62,7 +63,7 @@ from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray, Pose
 
-__all__ = ["BODY_NOT_FINITE", "EngineWorld", "EngineWorldState"]
+__all__ = ["BODY_NOT_FINITE", "SOLVER_NOT_COMPILED", "EngineWorld", "EngineWorldState"]
 
 # --- State of a scene besides the engine's own snapshot -------------------------------------------
 
@@ -99,6 +100,13 @@ BODY_NOT_FINITE = IssueKind(
     "in this world any more, also after reset()",
 )
 
+SOLVER_NOT_COMPILED = IssueKind(
+    "SOLVER_NOT_COMPILED",
+    Severity.INFO,
+    "no machine code of the joint solver fits this machine, and Numba, which would make it, is not "
+    "installed: plain Python does the same, and a step with joints takes 300 to 900 times as "
+    "long (pip install 'gltf_bullet[jit]')",
+)
 
 _FEW_LINKS = 16
 """Largest number of links whose pairs are all tested."""
@@ -169,6 +177,15 @@ class EngineWorld:
         self.articulations.connect(
             session, self._created, plan.memo, lambda: self._is_apart, self.free.motion.values
         )
+
+    def _solver_issues(self) -> tuple[Issue, ...]:
+        """What to know of the joint solver on this machine."""
+        is_machine_code = package_library() is not None or can_compile()
+        if is_machine_code or not self.articulations.articulations:
+            return ()
+        found = Diagnostics()
+        found.report(SOLVER_NOT_COMPILED, ROOT)
+        return found.issues
 
     def _create(
         self,
@@ -260,7 +277,7 @@ class EngineWorld:
             )
         look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
         overlaps = self.plan.memo.get(_LOAD_OVERLAPS, look)
-        self.issues = gear_issues
+        self.issues = gear_issues + self._solver_issues()
         """Issues that only the engine shows."""
         if overlaps:
             found = [overlap.of(solid) for overlap in overlaps]

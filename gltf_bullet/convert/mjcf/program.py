@@ -4,6 +4,7 @@ MuJoCo is C++ that ends the process on some errors, and models can ask for any a
 time; none of that reaches the caller. The output is arrays and JSON, no code.
 """
 
+import contextlib
 import json
 import sys
 
@@ -28,7 +29,9 @@ def _limit(seconds: int, memory: int) -> None:
     except ImportError:  # Windows
         return
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    # macOS refuses a bound below what a process has mapped already: the starting one has a clock.
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ Imports nothing of this package, so that it starts fast and wherever the package
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import signal
@@ -59,7 +60,8 @@ def limit_resources(seconds: float, memory_bytes: int) -> None:
         _, hard = resource.getrlimit(kind)
         if hard != resource.RLIM_INFINITY:
             limit = min(limit, hard)
-        resource.setrlimit(kind, (limit, hard))
+        with contextlib.suppress(OSError, ValueError):  # macOS refuses some
+            resource.setrlimit(kind, (limit, hard))
 
 
 def limit_search(seconds: float) -> None:
