@@ -35,10 +35,11 @@ from gltf_bullet.runtime.views.nodes import ByNode, Nodes, NodeView
 from gltf_bullet.runtime.views.notebook import scene_page
 from gltf_bullet.runtime.views.pictures import CameraView, Picture, Pictures
 from gltf_bullet.runtime.views.pointers import get_value, set_value
+from gltf_bullet.runtime.views.posing import inverse_kinematics
 from gltf_bullet.runtime.views.ray_casts import cast_filtered_rays
 from gltf_bullet.runtime.views.restart import restart
 from gltf_bullet.runtime.views.triggers import TriggerView
-from gltf_bullet.runtime.worlds.live_scenes import LiveScenes
+from gltf_bullet.runtime.worlds.live_scenes import LiveScenes, scenes_among
 from gltf_bullet.transforms import FloatArray
 
 if TYPE_CHECKING:
@@ -281,6 +282,35 @@ class Scene:
         self.core.require_alive()
         set_drive_targets(self.core, self.joints, positions, velocities)
 
+    def inverse_kinematics(
+        self,
+        node: int | str,
+        position: Sequence[float],
+        orientation: Sequence[float] | None = None,
+    ) -> dict[int, float | tuple[float, ...]]:
+        """Return positions of joints with which a node is somewhere; nothing moves.
+
+        The joints are those between the node's body and the base of its mechanism, within their
+        limits; they start from where they are. Out of reach the nearest is returned. It is for
+        chains of axes: loops are not closed by it.
+
+        Args:
+            node: Index or name; any node that a jointed body carries, as a tool's tip.
+            position: Where its origin should be in the world [m].
+            orientation: How it should be turned in the world, xyzw; ``None``: it does not matter.
+
+        Returns:
+            :attr:`JointView.position` by joint node, as :meth:`set_drive_targets` takes them.
+
+        Raises:
+            KeyError: No node, or more than one, has that name.
+            ValueError: No joint moves the node, a ball is among the joints, or a value is none.
+        """
+        self.core.require_alive()
+        with self.core.engine_errors():
+            index = self.nodes.index_of(node)
+            return inverse_kinematics(self.core, index, position, orientation)
+
     def apply_impulse(
         self,
         node: int | str,
@@ -349,7 +379,16 @@ class Scene:
         """
         self.core.require_alive()
         of = None if node is None else self.nodes.index_of(node)
-        return self.core.world.contacts(of, self.core.asset.tree.names)
+        return self.core.world.contacts(of, self.core.asset.tree.names, self._name_of_others)
+
+    def _name_of_others(self, body: int, link: int, point: Sequence[float]) -> str:
+        """Return the name of another scene's collider at a point on a link; empty if nobody's."""
+        for scene in scenes_among(self.client_id, [body]):
+            if scene.core is not None:
+                node = scene.core.world.colliders.node_at(body, link, point)
+                names = scene.core.asset.tree.names
+                return "" if node is None else names[node] or f"node {node}"
+        return ""
 
     # --- state --------------------------------------------------------------------------------
 

@@ -418,10 +418,16 @@ class EngineWorld:
 
     # --- queries and edits --------------------------------------------------------------------
 
-    def contacts(self, node: int | None, names: Sequence[str] = ()) -> Contacts:
+    def contacts(
+        self,
+        node: int | None,
+        names: Sequence[str] = (),
+        name_of: Callable[[int, int, Sequence[float]], str] = lambda *_: "",
+    ) -> Contacts:
         """Return contacts of the scene, or of a node's body or static collider."""
         links = None if node is None else self._table.links_around(node)
-        return read_contacts(self.client_id, self.colliders, links, names, self.session.force_scale)
+        scale = self.session.force_scale
+        return read_contacts(self.client_id, self.colliders, links, names, scale, name_of)
 
     def change_materials(self, physics: PhysicsScene) -> bool:
         """Set the colliders' materials anew; return False if other links are needed for them."""
