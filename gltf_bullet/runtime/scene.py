@@ -38,6 +38,7 @@ from gltf_bullet.runtime.views.pointers import get_value, set_value
 from gltf_bullet.runtime.views.posing import inverse_kinematics
 from gltf_bullet.runtime.views.ray_casts import cast_filtered_rays
 from gltf_bullet.runtime.views.restart import restart
+from gltf_bullet.runtime.views.saving import save_settings
 from gltf_bullet.runtime.views.triggers import TriggerView
 from gltf_bullet.runtime.worlds.live_scenes import LiveScenes, scenes_among
 from gltf_bullet.transforms import FloatArray
@@ -235,7 +236,10 @@ class Scene:
         return self.node(node).world_matrix
 
     def export_glb(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the file with the present pose and velocities; all else stays as it was.
+        """Write the file with the present pose and velocities, but not values that were set.
+
+        Masses, materials, limits, drives and shapes are those of the file: :meth:`save` writes
+        the present ones. Nodes that have not moved are written as they were.
 
         Args:
             path: Ends in ``.glb`` or ``.gltf``; buffers and images go into the file.
@@ -248,6 +252,29 @@ class Scene:
         """
         self.core.require_alive()
         write_pose(self.core, path, force=force)
+
+    def save(
+        self, path: str | os.PathLike[str], *, velocities: bool = False, force: bool = False
+    ) -> None:
+        """Write the file with every value that was set, by the same pointers, and nothing else.
+
+        These are values of :meth:`set`, targets and gains of drives, and limits; joints that share
+        a description get one of their own where their values differ now. Poses that the simulation
+        or ``Body.position`` made are not among them, nor is what animations and graphs set:
+        :meth:`export_glb` writes the present pose.
+
+        Args:
+            path: Ends in ``.glb`` or ``.gltf``; buffers and images go into the file.
+            velocities: Write velocities that were set as well.
+            force: Write over the file that the scene was loaded from, too.
+
+        Raises:
+            ContainerError: A buffer of the file cannot be read.
+            ValueError: Another suffix, or the file's dialect cannot hold a value.
+            OSError: The file cannot be written, or is the scene's own.
+        """
+        self.core.require_alive()
+        save_settings(self.core, path, velocities=velocities, force=force)
 
     # --- bodies -------------------------------------------------------------------------------
 

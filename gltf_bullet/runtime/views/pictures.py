@@ -25,7 +25,15 @@ from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.gltf.cameras import read_camera
 from gltf_bullet.output_files import written_aside
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan
-from gltf_bullet.rendering.camera import Camera, camera_on_box, framed_box, framing_camera
+from gltf_bullet.rendering.camera import (
+    Camera,
+    ViewMatrices,
+    camera_on_box,
+    framed_box,
+    framing_camera,
+    view_matrices,
+)
+from gltf_bullet.rendering.shading import world_points
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.nodes import ByNode
 from gltf_bullet.runtime.views.shown_meshes import TRIGGER_ALPHA, stand_ins, trigger_stand_ins
@@ -53,6 +61,44 @@ class Picture:
     """glTF node per pixel, -1 in the background and -2 for bodies of others; shape [height, width].
     A transparent surface hides what is behind it, also in ``depth``.
     """
+    camera: Camera | None = None
+    """The camera, at its pose at that time; ``None`` for pictures that nobody took."""
+
+    @property
+    def intrinsics(self) -> FloatArray:
+        """Camera matrix in OpenCV's convention, shape [3, 3]: focal lengths and centre [pixels].
+
+        ``intrinsics @ (x, y, z)`` is ``z * (column, row, 1)`` of a point to the right, downwards
+        and away from the camera [m]; pixels are counted from 0 and have their numbers in their
+        middles. Of an orthographic camera it maps ``(x, y, 1)`` to ``(column, row, 1)``.
+        """
+        height, width = self.depth.shape
+        projection = self._matrices().projection
+        return np.array(
+            [
+                [0.5 * width * projection[0, 0], 0.0, 0.5 * (width - 1)],
+                [0.0, 0.5 * height * projection[1, 1], 0.5 * (height - 1)],
+                [0.0, 0.0, 1.0],
+            ]
+        )
+
+    def points(self) -> FloatArray:
+        """Return the point of the world at each pixel [m], shape [height, width, 3].
+
+        They are NaN in the background.
+        """
+        found = world_points(self._taken_by(), self._matrices(), self.depth)
+        found[~np.isfinite(self.depth)] = np.nan
+        return found
+
+    def _matrices(self) -> ViewMatrices:
+        height, width = self.depth.shape
+        return view_matrices(self._taken_by(), width / height, 0.0, for_tiny_renderer=False)
+
+    def _taken_by(self) -> Camera:
+        if self.camera is None:
+            raise ValueError("the picture has no camera")
+        return self.camera
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the colours as a file; folders above it are made.
@@ -304,7 +350,7 @@ class _Painter:
         nodes = np.zeros((0, 0), dtype=np.int32)
         if with_nodes:
             nodes = self._nodes(raw, camera, width, height, reach)
-        return Picture(rgb=raw.rgb, depth=raw.depth, segmentation=nodes)
+        return Picture(rgb=raw.rgb, depth=raw.depth, segmentation=nodes, camera=camera)
 
     def boxes(self) -> tuple[FloatArray, FloatArray]:
         """Return corners of the boxes that move, and that rest [m], shape [n, 2, 3] each."""
