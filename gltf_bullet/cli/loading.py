@@ -41,6 +41,13 @@ class Gravity(str, Enum):
     ENGINE = "engine"
 
 
+class Play(str, Enum):
+    """What animations do at their ends; see ``LoadOptions.loop_animations``."""
+
+    LOOP = "loop"
+    ONCE = "once"
+
+
 class Up(str, Enum):
     """Axis of the world that points up."""
 
@@ -86,8 +93,13 @@ LOADING: dict[str, tuple[Any, Any]] = {
         True,
     ),
     "play_animations": (Annotated[bool, typer.Option(help="Run the file's animations.")], True),
+    "play": (
+        Annotated[Play, typer.Option(help="loop: animations start over; once: they end.")],
+        Play.LOOP,
+    ),
 }
-"""Type and default of each option, by its name in ``LoadOptions``."""
+"""Type and default of each option, by its name in ``LoadOptions``; ``play`` is
+``loop_animations``."""
 
 WORLD: dict[str, tuple[Any, Any]] = {
     "dt": (
@@ -179,6 +191,7 @@ def _load_values(given: dict[str, Any]) -> dict[str, Any]:
     from gltf_bullet.options import LoadOptions
 
     values = {name: given.pop(name) for name in LOADING}
+    values["loop_animations"] = values.pop("play") is Play.LOOP
     values = {name: v.value if isinstance(v, Enum) else v for name, v in values.items()}
     try:
         LoadOptions(**values)

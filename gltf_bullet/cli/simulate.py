@@ -144,7 +144,7 @@ def simulate(
         recording = None if html is None else record(scene, fps=film_fps)
         on_row, close = _rows(scene, csv_file, plot, file.name, attempts)
         try:
-            _run(scene, steps, row_steps, on_row, film.watch, "simulating")
+            _run(scene, steps, row_steps, on_row, film.watch)
         except BaseException:
             close(False)
             raise
@@ -154,11 +154,8 @@ def simulate(
         if recording is not None and html is not None:
             recording.stop()
             _write_page(recording, html, visuals, attempts)
-        film.roll(
-            lambda show: _run(scene, steps, steps + 1, None, show, "drawing"),
-            at_start=bool(fallen),
-        )
         _report(scene, as_json, world.up_axis, log=log, fallen=fallen, events=events)
+        film.draw(at_start=bool(fallen))
     attempts.report()
 
 
@@ -218,23 +215,20 @@ def _run(
     steps: int,
     steps_per_row: int,
     on_row: Callable[[], None] | None,
-    on_step: Callable[[int], None] | None,
-    verb: str,
+    on_step: Callable[[int], None],
 ) -> None:
     from gltf_bullet.cli.waiting import waiting
 
     if on_row is not None:
         on_row()
-    if on_step is not None:
-        on_step(0)
-    with waiting(verb) as show:
+    on_step(0)
+    with waiting("simulating") as show:
         for number in range(1, steps + 1):
             scene.step()
-            show(verb, number / steps)
+            show("simulating", number / steps)
             if on_row is not None and number % steps_per_row == 0:
                 on_row()
-            if on_step is not None:
-                on_step(number)
+            on_step(number)
 
 
 def _csv_rows(scene: Scene) -> list[list[Any]]:
