@@ -24,6 +24,7 @@ from gltf_bullet.model import (
 )
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
+from gltf_bullet.rendering.solids import COLOR_OF_KIND
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import BoolArray, FloatArray, Vec3, matrices_from_quats
 from gltf_bullet.viewer.strokes import Labels, Strokes, arc, arrows, axes_cross, circle, placed
@@ -178,10 +179,9 @@ def pointer_segments(limits: tuple[JointLimit, ...], size: float) -> FloatArray:
 # --- The layers of a scene ------------------------------------------------------------------------
 
 COLORS: Final[Mapping[str, Vec3]] = {
-    "static": (0.25, 0.35, 0.75),
-    "dynamic": (0.0, 0.65, 0.15),
-    "kinematic": (0.95, 0.55, 0.0),
-    "disabled": (0.55, 0.55, 0.55),
+    # As in pictures.
+    **{kind.value: color[:3] for kind, color in COLOR_OF_KIND.items()},
+    "disabled": (0.45, 0.25, 0.2),
     "trigger": (0.75, 0.0, 0.75),
     "occupied": (1.0, 0.9, 0.0),
     "limit": (0.0, 0.6, 0.75),

@@ -484,10 +484,15 @@ class EngineWorld:
         return self.shown_links.all
 
     @property
-    def moving_ids(self) -> set[int]:
-        """Ids of the bodies of motion nodes."""
+    def moving_links(self) -> set[EngineLink]:
+        """Links with the colliders of motion nodes, but not of static ones that joints are at."""
         links_of = self._table.solid_links_of
-        return {link[0] for node in self.plan.bodies.anywhere for link in links_of(node)}
+        return {
+            link
+            for node, body in self.plan.bodies.anywhere.items()
+            if body.kind is not MotionKind.STATIC
+            for link in links_of(node)
+        }
 
     @property
     def collider_node_of_link(self) -> dict[EngineLink, int]:

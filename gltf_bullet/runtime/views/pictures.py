@@ -36,7 +36,12 @@ from gltf_bullet.rendering.camera import (
 from gltf_bullet.rendering.shading import world_points
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.nodes import ByNode
-from gltf_bullet.runtime.views.shown_meshes import TRIGGER_ALPHA, stand_ins, trigger_stand_ins
+from gltf_bullet.runtime.views.shown_meshes import (
+    TRIGGER_ALPHA,
+    is_moved,
+    stand_ins,
+    trigger_stand_ins,
+)
 from gltf_bullet.scene import Lens, PerspectiveLens
 from gltf_bullet.suggestions import did_you_mean
 from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_quats
@@ -291,7 +296,9 @@ class _Painter:
         shows_planes = core.options.visuals == "collider" or (
             self._stand_ins is not None and core.asset.automatic_visuals == "collider"
         )
-        self._planes = _endless_planes(core) if shows_planes else {}
+        is_filled = core.options.visuals == "auto" or self._stand_ins is not None
+        bare = core.asset.bare_colliders if is_filled else frozenset()
+        self._planes = _endless_planes(core, None if shows_planes else bare)
         self._picking = NodePicking([shown.visual for shown in self._several])
 
     def close(self) -> None:
@@ -355,19 +362,20 @@ class _Painter:
     def boxes(self) -> tuple[FloatArray, FloatArray]:
         """Return corners of the boxes that move, and that rest [m], shape [n, 2, 3] each."""
         core = self._core
-        moving_ids = core.world.moving_ids
+        movers = core.world.moving_links
         moving: list[FloatArray] = []
         resting: list[FloatArray] = []
         for body_id in core.world.body_ids:
-            boxes = body_boxes(core.client_id, body_id)
-            (moving if body_id in moving_ids else resting).extend(boxes)
+            # Anchors of joints, and floors that these are on, are links of what moves.
+            for link, box in enumerate(body_boxes(core.client_id, body_id), start=-1):
+                (moving if (body_id, link) in movers else resting).append(box)
         if self._shown:
             matrices = core.nodes.shown_matrices(self._shown)
             turns = matrices[:, :3, :3]
             middles = np.einsum("kij,kj->ki", turns, self._centers) + matrices[:, :3, 3]
             reaches = np.einsum("kij,kj->ki", np.abs(turns), self._halves)
             found = np.stack([middles - reaches, middles + reaches], axis=1)
-            moves = np.array([shown.body_id in moving_ids for shown in self._shown])
+            moves = np.array([is_moved(core, shown.owner) for shown in self._shown])
             moving.extend(found[moves])
             resting.extend(found[~moves])
         return (np.array(moving).reshape(-1, 2, 3), np.array(resting).reshape(-1, 2, 3))
@@ -409,15 +417,22 @@ class _Painter:
         return result.astype(np.int32)
 
 
-def _endless_planes(core: SceneCore) -> dict[tuple[int, int], FloatArray]:
-    """Return world_from_plane, normal y, of infinite planes by body id and link."""
+def _endless_planes(
+    core: SceneCore, only: frozenset[int] | None
+) -> dict[tuple[int, int], FloatArray]:
+    """Return world_from_plane, normal y, of infinite planes by body id and link.
+
+    ``only``: the collider nodes of interest; ``None``: all.
+    """
     frames = core.nodes.frames_now()
     link_of_node = {node: link for link, node in core.world.collider_node_of_link.items()}
     return {
         link_of_node[plan.node]: frames.pose(plan.node).matrix()
         @ plan.shape.body_from_shape.matrix()
         for plan in core.world.plan.bodies.statics
-        if isinstance(plan.shape.shape, InfinitePlanePlan) and plan.node in link_of_node
+        if isinstance(plan.shape.shape, InfinitePlanePlan)
+        and plan.node in link_of_node
+        and (only is None or plan.node in only)
     }
 
 
