@@ -105,9 +105,9 @@ def read_source(
 
     diagnostics = Diagnostics()
     servo = parse_servo(None, path)
-    asset = robot_file(
-        path, diagnostics, fixed_base=fixed_base, allowed=allow or (), servo=servo
-    )[1]
+    asset = robot_file(path, diagnostics, fixed_base=fixed_base, allowed=allow or (), servo=servo)[
+        1
+    ]
     diagnostics.extend(asset.issues)
     document = replace(asset.document, path=str(path))
     return replace(asset, path=str(path), document=document, issues=diagnostics.issues)

@@ -1,4 +1,4 @@
-"""Servos for converted robots: position drives on the axes that have limits and a largest effort."""
+"""Servos for converted robots: position drives on axes that have limits and a largest effort."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ from gltf_bullet.model import Collider
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.collision_meshes import Deformation
 from gltf_bullet.rendering.atlas import Piece, merged, repeats
-from gltf_bullet.rendering.bare_colliders import bare_colliders
 from gltf_bullet.rendering.baked_files import BakedFiles
+from gltf_bullet.rendering.bare_colliders import bare_colliders
 from gltf_bullet.rendering.mesh_parts import Part, PartReader
 from gltf_bullet.rendering.paints import painted, with_back_faces
 from gltf_bullet.rendering.texture_sampling import sampled

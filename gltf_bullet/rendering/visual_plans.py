@@ -159,7 +159,7 @@ class VisualPlans:
     scenery: tuple[NodeVisual, ...] = ()
     """Meshes that belong to no body."""
     bare: frozenset[int] = frozenset()
-    """Static colliders that are shown in ``"auto"``, since the file has no other picture of them."""
+    """Static colliders that ``"auto"`` shows, since the file has no other picture of them."""
 
     @cached_property
     def textured(self) -> tuple[int, ...]:

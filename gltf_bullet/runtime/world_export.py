@@ -15,8 +15,8 @@ from gltf_bullet.convert.description import StatedSurface, WorldDescription
 from gltf_bullet.convert.issues import ROBOT_REFUSED, WORLD_NOT_FINITE
 from gltf_bullet.convert.mjcf.compiling import compile_mjcf
 from gltf_bullet.convert.mjcf.world import describe_mjcf
-from gltf_bullet.convert.stated_scenes import JointOfFile, PartOfFile, SceneOfFile, with_scenes
 from gltf_bullet.convert.servo import Servo, add_servos
+from gltf_bullet.convert.stated_scenes import JointOfFile, PartOfFile, SceneOfFile, with_scenes
 from gltf_bullet.convert.urdf_repairs import robot_format
 from gltf_bullet.convert.writer import WorldFile, build_world
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue

@@ -103,7 +103,9 @@ def test_one_run_is_in_the_table_the_rows_and_the_pictures(
     def draw(film: Film, *_: object, **__: object) -> np.ndarray:
         scene = film._scene
         assert scene is not None
-        places = {b.name: scene.world_from_node(b.node)[:3, 3].tolist() for b in scene.bodies.values()}
+        places = {
+            b.name: scene.world_from_node(b.node)[:3, 3].tolist() for b in scene.bodies.values()
+        }
         seen.append((scene.time, places))
         return np.zeros((80, 120, 3), dtype=np.uint8)
 

@@ -12,7 +12,9 @@ from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.convert.servo import DEFAULT_SERVO
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.runtime.world_export import robot_file
-from tests.cli.conftest import Run, run  # noqa: F401
+from tests.cli.conftest import Run, run
+
+__all__ = ["run"]
 
 G = 9.81
 
@@ -49,7 +51,7 @@ def test_an_arm_follows_its_target_and_sags_by_its_load(tmp_path: Path, target: 
         scene.joints["shoulder"].position = target
         scene.set_drive_targets({"shoulder": target})
         scene.step(480)
-        # Drives by acceleration: a load that alone turns the arm by a rad/s2 bends it a / stiffness.
+        # By acceleration: a load that alone would turn the arm by a rad/s2 bends it a / stiffness.
         assert scene.joints["shoulder"].position == pytest.approx(target, abs=15.0 / 1e4)
 
 

@@ -103,7 +103,7 @@ def test_inverse_kinematics_bring_a_node_to_a_place(
 ) -> None:
     scene = load("six_axis_arm", client)
     hand = scene.bodies["Hand"]
-    goal = hand.position + [-0.2, 0.3, -0.3]
+    goal = hand.position + np.array([-0.2, 0.3, -0.3])
     before = scene.joint_controls.drive_states()[0]
     found = scene.inverse_kinematics("Hand", goal, orientation)
     assert scene.joint_controls.drive_states()[0] == pytest.approx(before, abs=0.0)

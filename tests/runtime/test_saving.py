@@ -91,9 +91,7 @@ def test_a_tuned_file_loads_as_it_was_tuned(client: int, tmp_path: Path) -> None
             assert again.get(pointer) == pytest.approx(value, rel=1e-9), pointer
 
 
-def test_joints_that_share_a_description_part_where_one_is_set(
-    client: int, tmp_path: Path
-) -> None:
+def test_joints_that_share_a_description_part_where_one_is_set(client: int, tmp_path: Path) -> None:
     root = json.loads((ASSETS / "six_axis_arm.gltf").read_text())
     for node in root["nodes"]:
         joint = node.get("extensions", {}).get("KHR_physics_rigid_bodies", {}).get("joint")
@@ -129,9 +127,7 @@ def test_velocities_are_saved_only_if_asked(client: int, tmp_path: Path) -> None
     assert [after for _, after in found.values()] in ([[1.0, 2.0, 0.0]], [1.0, 2.0])
 
 
-def test_a_node_that_was_set_is_saved_and_one_that_fell_is_not(
-    client: int, tmp_path: Path
-) -> None:
+def test_a_node_that_was_set_is_saved_and_one_that_fell_is_not(client: int, tmp_path: Path) -> None:
     scene = gb.load_gltf(ASSETS / "falling_box.gltf", client)
     floor = scene.node("Floor").index
     scene.set(f"/nodes/{floor}/translation", (0.0, -2.5, 0.0))

@@ -1,7 +1,7 @@
 """Inverse kinematics for a node on a link, within the limits of the joints.
 
-PyBullet's own is 4 mm off after 1000 iterations for a Kuka that starts half a radian away, knows the
-link's frame alone and no limits (measured); so its joints are read, and SciPy solves.
+PyBullet's own is 4 mm off after 1000 iterations for a Kuka that starts half a radian away, knows
+the link's frame alone and no limits (measured); so its joints are read, and SciPy solves.
 """
 
 from __future__ import annotations

@@ -191,7 +191,10 @@ class Film:
         all_moving, resting = self._boxes
         width, height = self._options.size
         return framing_camera(
-            course_boxes(all_moving, resting), resting, self._scene.core.placement.up, width / height
+            course_boxes(all_moving, resting),
+            resting,
+            self._scene.core.placement.up,
+            width / height,
         )
 
     def _place_of_start(self) -> Camera | None:

@@ -138,8 +138,9 @@ def _put_free(core: SceneCore, node: int, pose: Pose) -> None:
     world_from_node = pose.matrix() @ old.inverse().matrix() @ before
     parent = int(core.asset.tree.parents[node])
     above = core.placement.matrix if parent < 0 else core.followers.matrix_of(parent)
+    parent_from_node: FloatArray = np.linalg.inv(above) @ world_from_node
     core.followers.notify(Jump.BEGINS)
-    core.place_node(node, np.linalg.solve(above, world_from_node))
+    core.place_node(node, parent_from_node)
     core.followers.notify(Jump.ENDS)
 
 

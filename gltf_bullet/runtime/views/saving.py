@@ -10,7 +10,6 @@ from typing import Any
 
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer
 from gltf_bullet.dialects.registry import NODE_EXTENSIONS
-from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.gltf.writing import encode_glb, self_contained, write_document
 from gltf_bullet.model import Capsule, Cylinder, Joint, PhysicsScene
 from gltf_bullet.model.pointers import differences
@@ -61,7 +60,7 @@ def save_settings(
     write_document(root, buffers, path)
 
 
-def _write(root: JsonObject, place: JsonPointer, key: str, spelled: str, value: object) -> None:
+def _write(root: dict[str, Any], place: JsonPointer, key: str, spelled: str, value: object) -> None:
     """Write a value of the object model under the name that the file's dialect has for it."""
     block, _, _ = key.rpartition("/")
     owner = copy_down(root, JsonPointer(f"{place}/{block}") if block else place)
@@ -73,7 +72,7 @@ def _write(root: JsonObject, place: JsonPointer, key: str, spelled: str, value: 
         owner[spelled] = number_like(value, owner.get(spelled))
 
 
-def _write_straight(root: JsonObject, item: Capsule | Cylinder, dialect: Dialect) -> None:
+def _write_straight(root: dict[str, Any], item: Capsule | Cylinder, dialect: Dialect) -> None:
     """Write the sizes of a round shape of a dialect whose shapes have one radius."""
     owner, radius = copy_down(root, item.pointer), item.radius_bottom
     height = item.height if isinstance(item, Cylinder) else item.mid_height
@@ -89,7 +88,7 @@ def _numbers_like(values: tuple[object, ...], before: object) -> list[object]:
 
 
 def _place(
-    root: JsonObject, core: SceneCore, node: int, field: str, numbers: tuple[float, ...]
+    root: dict[str, Any], core: SceneCore, node: int, field: str, numbers: tuple[float, ...]
 ) -> None:
     """Write a node's transform or weights."""
     owner, tree = copy_down(root, JsonPointer(f"/nodes/{node}")), core.asset.tree
@@ -100,7 +99,7 @@ def _place(
     owner[field] = _numbers_like(numbers, owner.get(field))
 
 
-def _own_descriptions(root: JsonObject, now: PhysicsScene) -> dict[int, JsonPointer]:
+def _own_descriptions(root: dict[str, Any], now: PhysicsScene) -> dict[int, JsonPointer]:
     """Give joints that share a description, but not its values any more, descriptions of their own.
 
     Returns:
@@ -113,7 +112,9 @@ def _own_descriptions(root: JsonObject, now: PhysicsScene) -> dict[int, JsonPoin
         place = joint.description.pointer
         if not place or first.setdefault(place, joint).description == joint.description:
             continue
-        alike = (at for other, at in copies.get(place, ()) if other.description == joint.description)
+        alike = (
+            at for other, at in copies.get(place, ()) if other.description == joint.description
+        )
         at = next(alike, None)
         if at is None:
             at = _copied(root, place)
@@ -124,7 +125,7 @@ def _own_descriptions(root: JsonObject, now: PhysicsScene) -> dict[int, JsonPoin
     return own
 
 
-def _copied(root: JsonObject, place: JsonPointer) -> JsonPointer:
+def _copied(root: dict[str, Any], place: JsonPointer) -> JsonPointer:
     """Append a copy of the entry of a list; return its place."""
     above = JsonPointer(place.rpartition("/")[0])
     entries = copy_down(root, above)
@@ -132,7 +133,7 @@ def _copied(root: JsonObject, place: JsonPointer) -> JsonPointer:
     return above / (len(entries) - 1)
 
 
-def _refer(root: JsonObject, joint: Joint, index: int) -> None:
+def _refer(root: dict[str, Any], joint: Joint, index: int) -> None:
     """Let a joint's node refer to another description."""
     owner = copy_down(root, joint.pointer)
     owner["joint"] = index
