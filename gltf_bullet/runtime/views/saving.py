@@ -112,15 +112,14 @@ def _own_descriptions(root: dict[str, Any], now: PhysicsScene) -> dict[int, Json
         place = joint.description.pointer
         if not place or first.setdefault(place, joint).description == joint.description:
             continue
-        alike = (
-            at for other, at in copies.get(place, ()) if other.description == joint.description
-        )
-        at = next(alike, None)
+        known = copies.get(place, [])
+        at = next((at for other, at in known if other.description == joint.description), None)
         if at is None:
             at = _copied(root, place)
             copies.setdefault(place, []).append((joint, at))
         _refer(root, joint, int(at.tokens[-1]))
-        for item in (*joint.description.limits, *joint.description.drives):
+        items: tuple[Any, ...] = (*joint.description.limits, *joint.description.drives)
+        for item in items:
             own[id(item)] = JsonPointer(at + item.pointer.removeprefix(place))
     return own
 
