@@ -197,6 +197,9 @@ COLORS: Final[Mapping[str, Vec3]] = {
 }
 """Colours of strokes, by meaning."""
 
+TOGETHER: Final = 1e-3
+"""[m] Nodes nearer to each other have one label."""
+
 _AXES: Final = ((0.85, 0.1, 0.1), (0.1, 0.6, 0.1), (0.15, 0.2, 0.9))
 """Colours of the axes x, y, z."""
 
@@ -372,9 +375,14 @@ class SceneLayers:
     def _name_labels(self) -> Labels:
         names = self._scene.asset.tree.names
         nodes = [node for node, name in enumerate(names) if name]
-        positions = self._scene.node_matrices[nodes, :3, 3]
-        colors = np.tile(COLORS["name"], (len(nodes), 1))
-        return Labels(positions.reshape(-1, 3), tuple(names[node] for node in nodes), colors)
+        positions = self._scene.node_matrices[nodes, :3, 3].reshape(-1, 3)
+        # Nodes in one place, as a joint's two ends, have one label: theirs would lie on each other.
+        at: dict[tuple[float, ...], list[int]] = {}
+        for row, place in enumerate(np.round(positions / TOGETHER).tolist()):
+            at.setdefault(tuple(place), []).append(row)
+        texts = tuple(", ".join(names[nodes[row]] for row in rows) for rows in at.values())
+        first = [rows[0] for rows in at.values()]
+        return Labels(positions[first], texts, np.tile(COLORS["name"], (len(first), 1)))
 
     def _trigger_labels(self) -> Labels:
         occupied = self._occupied()
