@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import gltf_bullet as gb
 from gltf_bullet.bullet.rendering.egl import egl_works
 from gltf_bullet.bullet.rendering.pictures import SKY
 from gltf_bullet.cli.outputs.film import Film
@@ -114,6 +115,7 @@ def test_one_run_is_in_the_table_the_rows_and_the_pictures(
     outcome = run(
         "simulate", overlapping, "--seconds", "1", "--csv", rows, "--fps", "240", "--png", last,
         "--gif", tmp_path / "film.gif", "--filmstrip", tmp_path / "strip.png", "--json", *SMALL,
+        "--glb", tmp_path / "baked.glb",
     )  # fmt: skip
     assert outcome.code == 0, outcome.err
     table = {
@@ -127,6 +129,12 @@ def test_one_run_is_in_the_table_the_rows_and_the_pictures(
     end = {body["name"]: body["position"] for body in json.loads(outcome.out)["bodies"]}
     assert seen[0][1] == end
     assert seen[-1][1] == end
+    # The baked file ends there, too: heights of the Y-up file are those of the Z-up world.
+    for track in gb.read_asset(tmp_path / "baked.glb").animations[0].tracks:
+        if track.target_path == "translation":
+            last_key = track.values[-1] if track.values.ndim == 2 else track.values[-1, 1]
+            name = "AB"[[0, 1].index(track.node)]
+            assert last_key[1] == pytest.approx(end[name][2], abs=1e-3)
 
 
 def test_a_picture_through_a_camera_of_the_file(run: Run, assets: Path, tmp_path: Path) -> None:
