@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from gltf_bullet.options import LoadOptions
     from gltf_bullet.transforms import Vec3
 
-__all__ = ["Loading", "World", "parse_size", "require", "takes_loading", "takes_world"]
+__all__ = [
+    "Loading",
+    "World",
+    "load_values",
+    "parse_size",
+    "require",
+    "takes_loading",
+    "takes_world",
+]
 
 DEFAULT_DT = 1.0 / 240.0
 """PyBullet's default time step [s]."""
@@ -164,7 +172,7 @@ def takes_loading(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
-        loading = Loading(_load_values(given))
+        loading = Loading(load_values(given))
         command(**given, loading=loading)
 
     return _with_options(run, command, "loading", LOADING)
@@ -180,14 +188,18 @@ def takes_world(command: Callable[..., None]) -> Callable[..., None]:
         if gravity is None:
             gravity = (0.0, 0.0, -EARTH) if up is Up.Z else (0.0, -EARTH, 0.0)
         require(all(map(math.isfinite, gravity)), "--gravity", "three finite numbers")
-        world = World(_load_values(given), dt=dt, gravity=gravity, up_axis=up.value)
+        world = World(load_values(given), dt=dt, gravity=gravity, up_axis=up.value)
         command(**given, world=world)
 
     return _with_options(run, command, "world", {**WORLD, **LOADING})
 
 
-def _load_values(given: dict[str, Any]) -> dict[str, Any]:
-    """Remove the options of loading from ``given``; a usage error if one is out of range."""
+def load_values(given: dict[str, Any]) -> dict[str, Any]:
+    """Remove the options of loading from ``given``; a usage error if one is out of range.
+
+    Returns:
+        Their values by the names of ``LoadOptions``.
+    """
     from gltf_bullet.options import LoadOptions
 
     values = {name: given.pop(name) for name in LOADING}
