@@ -12,6 +12,7 @@ from gltf_bullet.bullet.rendering.pictures import AMBIENT, DIFFUSE, LIGHT_FROM
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.rendering.camera import ESCAPED, course_boxes, framed_box
 from gltf_bullet.rendering.shading import FLOOR, LINE_PIXELS, LINES
+from gltf_bullet.rendering.solids import STATIC_COLOR
 from gltf_bullet.runtime.views.shown_meshes import shown_meshes
 from tests.physics.scenes import Jointed, Scenery, world
 from tools.gltf_builder import GltfBuilder
@@ -189,11 +190,14 @@ def test_a_table_without_a_mesh_is_drawn_and_a_floor_with_one_is_not_drawn_twice
     with headless_world() as client:
         scene = asset.instantiate(client, options=gb.LoadOptions(visuals=visuals))
         camera = gb.Camera.looking((0, 0, 9), (0, 0, 0), up=(0, 1, 0))
-        seen = scene.render(camera, (120, 120)).segmentation
+        picture = scene.render(camera, (120, 120))
+        seen = picture.segmentation
         labels = [mesh.label for mesh in shown_meshes(scene.core, "auto")]
     assert seen[60, 60] == table
     assert seen[20, 60] == floor
     assert sorted(labels) == ["Floor", "Table"]
+    # Grey as static colliders are, and not white.
+    assert picture.rgb[60, 60] == pytest.approx(255.0 * np.array(STATIC_COLOR[:3]), abs=12.0)
 
 
 def test_the_picture_is_filled_by_what_moves() -> None:
