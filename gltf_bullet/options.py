@@ -70,7 +70,10 @@ class LoadOptions:
     PyBullet then answers ``getNumBodies`` and ``getBodyInfo`` for them only after
     ``syncBodyInfo()``."""
     play_animations: bool = True
-    """Run the file's animations from the first step on, repeated."""
+    """Run the file's animations from the first step on."""
+    loop_animations: bool = True
+    """Start them over at their ends, as viewers do: glTF does not say. ``False``: each ends at its
+    last key. ``scene.animations[...].loop`` sets it for one."""
     behavior: bool = True
     """Run the file's behavior graph (KHR_interactivity), which then starts the animations.
     ``False``: the graph is ignored, and animations play as in any other file."""

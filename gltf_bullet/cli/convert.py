@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gltf_bullet.cli.robots import AllowOption, FixedBaseOption, is_robot, require_urdf
+from gltf_bullet.cli.robots import (
+    AllowOption,
+    FixedBaseOption,
+    ServoOption,
+    is_robot,
+    parse_servo,
+    require_urdf,
+)
 from gltf_bullet.output_files import require_another_file
 from gltf_bullet.printable import printable
 
@@ -61,6 +68,7 @@ def convert(
         str | None,
         typer.Option("--keyframe", help="Name or number of the keyframe of an MJCF to start at."),
     ] = None,
+    servo: ServoOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the issues as JSON.")] = False,
 ) -> None:
     """Rewrite a file's physics as current KHR extensions, in a file that needs no other.
@@ -87,6 +95,9 @@ def convert(
         raise typer.BadParameter(
             f"says nothing of {printable(source)}", param_hint="--self-collision"
         )
+    if servo is not None and not is_robot(source):
+        raise typer.BadParameter(f"says nothing of {printable(source)}", param_hint="--servo")
+    gains = parse_servo(servo, source)
     from gltf_bullet.cli.output import console, issue_rows, plain, print_issues, print_json
     from gltf_bullet.cli.waiting import waiting
     from gltf_bullet.diagnostics import Diagnostics
@@ -108,6 +119,7 @@ def convert(
                     inertia_from_file=inertia_from_file,
                     keyframe=keyframe,
                     allowed=allow or (),
+                    servo=gains,
                 )
             root, buffers = file.root, file.buffers
             masses = _masses(source, asset)

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from gltf_bullet.options import LoadOptions
     from gltf_bullet.transforms import Vec3
 
-__all__ = ["Loading", "World", "parse_size", "require", "takes_loading", "takes_world"]
+__all__ = [
+    "Loading",
+    "World",
+    "load_values",
+    "parse_size",
+    "require",
+    "takes_loading",
+    "takes_world",
+]
 
 DEFAULT_DT = 1.0 / 240.0
 """PyBullet's default time step [s]."""
@@ -39,6 +47,13 @@ class Gravity(str, Enum):
 
     FILE = "file"
     ENGINE = "engine"
+
+
+class Play(str, Enum):
+    """What animations do at their ends; see ``LoadOptions.loop_animations``."""
+
+    LOOP = "loop"
+    ONCE = "once"
 
 
 class Up(str, Enum):
@@ -86,8 +101,13 @@ LOADING: dict[str, tuple[Any, Any]] = {
         True,
     ),
     "play_animations": (Annotated[bool, typer.Option(help="Run the file's animations.")], True),
+    "play": (
+        Annotated[Play, typer.Option(help="loop: animations start over; once: they end.")],
+        Play.LOOP,
+    ),
 }
-"""Type and default of each option, by its name in ``LoadOptions``."""
+"""Type and default of each option, by its name in ``LoadOptions``; ``play`` is
+``loop_animations``."""
 
 WORLD: dict[str, tuple[Any, Any]] = {
     "dt": (
@@ -152,7 +172,7 @@ def takes_loading(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
-        loading = Loading(_load_values(given))
+        loading = Loading(load_values(given))
         command(**given, loading=loading)
 
     return _with_options(run, command, "loading", LOADING)
@@ -168,17 +188,22 @@ def takes_world(command: Callable[..., None]) -> Callable[..., None]:
         if gravity is None:
             gravity = (0.0, 0.0, -EARTH) if up is Up.Z else (0.0, -EARTH, 0.0)
         require(all(map(math.isfinite, gravity)), "--gravity", "three finite numbers")
-        world = World(_load_values(given), dt=dt, gravity=gravity, up_axis=up.value)
+        world = World(load_values(given), dt=dt, gravity=gravity, up_axis=up.value)
         command(**given, world=world)
 
     return _with_options(run, command, "world", {**WORLD, **LOADING})
 
 
-def _load_values(given: dict[str, Any]) -> dict[str, Any]:
-    """Remove the options of loading from ``given``; a usage error if one is out of range."""
+def load_values(given: dict[str, Any]) -> dict[str, Any]:
+    """Remove the options of loading from ``given``; a usage error if one is out of range.
+
+    Returns:
+        Their values by the names of ``LoadOptions``.
+    """
     from gltf_bullet.options import LoadOptions
 
     values = {name: given.pop(name) for name in LOADING}
+    values["loop_animations"] = values.pop("play") is Play.LOOP
     values = {name: v.value if isinstance(v, Enum) else v for name, v in values.items()}
     try:
         LoadOptions(**values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,12 +13,15 @@ import typer
 from gltf_bullet.printable import printable
 
 if TYPE_CHECKING:
+    from gltf_bullet.convert.servo import Servo
     from gltf_bullet.runtime.asset import Asset
 
 __all__ = [
     "AllowOption",
     "FixedBaseOption",
+    "ServoOption",
     "is_robot",
+    "parse_servo",
     "path_of_gltf",
     "read_source",
     "require_urdf",
@@ -35,6 +39,41 @@ AllowOption: TypeAlias = Annotated[
         "several times for several.",
     ),
 ]
+
+
+ServoOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--servo",
+        metavar="KP,KD",
+        help="Gains [1/s2, 1/s] that hold axes with limits and efforts; none: as the robot's file "
+        "says.  [default: 10000,200; MJCF: none]",
+        show_default=False,
+    ),
+]
+
+
+def parse_servo(text: str | None, path: Path) -> Servo | None:
+    """The gains of ``--servo``, or a usage error; by default those that hold an arm.
+
+    An MJCF has actuators of its own.
+    """
+    from gltf_bullet.convert.servo import DEFAULT_SERVO
+
+    if text is None:
+        return None if path.suffix.lower() == ".xml" else DEFAULT_SERVO
+    if text == "none":
+        return None
+    try:
+        stiffness, damping = map(float, text.split(","))
+    except ValueError:
+        stiffness = damping = math.nan
+    good = 0.0 < stiffness < math.inf and 0.0 <= damping < math.inf
+    if not good:
+        raise typer.BadParameter(
+            f"{printable(text)}: must be two numbers like 10000,200, or none", param_hint="--servo"
+        )
+    return stiffness, damping
 
 
 def is_robot(path: Path) -> bool:
@@ -65,7 +104,10 @@ def read_source(
     from gltf_bullet.runtime.world_export import robot_file
 
     diagnostics = Diagnostics()
-    asset = robot_file(path, diagnostics, fixed_base=fixed_base, allowed=allow or ())[1]
+    servo = parse_servo(None, path)
+    asset = robot_file(path, diagnostics, fixed_base=fixed_base, allowed=allow or (), servo=servo)[
+        1
+    ]
     diagnostics.extend(asset.issues)
     document = replace(asset.document, path=str(path))
     return replace(asset, path=str(path), document=document, issues=diagnostics.issues)
@@ -92,7 +134,10 @@ def path_of_gltf(
     diagnostics = Diagnostics()
     with tempfile.TemporaryDirectory(prefix="gltf_bullet_") as folder:
         target = Path(folder) / f"{path.stem}.glb"
-        file, _ = robot_file(path, diagnostics, fixed_base=fixed_base, allowed=allow or ())
+        servo = parse_servo(None, path)
+        file, _ = robot_file(
+            path, diagnostics, fixed_base=fixed_base, allowed=allow or (), servo=servo
+        )
         file.write(target)
         if len(diagnostics):
             print_issues(console(), diagnostics.issues)

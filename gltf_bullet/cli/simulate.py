@@ -14,6 +14,7 @@ from gltf_bullet.cli.loading import World, parse_size, require, takes_world
 from gltf_bullet.cli.output import Attempts
 from gltf_bullet.cli.outputs.tables import CsvTable, text_cell
 from gltf_bullet.cli.robots import AllowOption, FixedBaseOption, read_source
+from gltf_bullet.output_files import require_another_file
 
 if TYPE_CHECKING:
     from gltf_bullet.diagnostics import Issue
@@ -65,6 +66,10 @@ def simulate(
         Path | None,
         typer.Option(help="Write a page that plays it in any browser, off the network."),
     ] = None,
+    glb: Annotated[
+        Path | None,
+        typer.Option(help="Write the file with the rollout as an animation, as bake does."),
+    ] = None,
     film_fps: Annotated[float, typer.Option(help="Frames per second of the films.")] = 30.0,
     size: Annotated[
         str, typer.Option(metavar="WxH", help="Width and height of the pictures [pixels].")
@@ -105,7 +110,7 @@ def simulate(
     for option, path, suffixes in (
         ("--png", png, PICTURES), ("--filmstrip", filmstrip, PICTURES), ("--plot", plot, PICTURES),
         ("--mp4", mp4, (".mp4", ".mkv", ".mov")), ("--gif", gif, (".gif",)),
-        ("--html", html, (".html", ".htm")),
+        ("--html", html, (".html", ".htm")), ("--glb", glb, (".glb", ".gltf")),
     ):  # fmt: skip
         good = path is None or path.suffix.lower() in suffixes
         require(good, option, "a file that ends in " + " or ".join(suffixes))
@@ -121,6 +126,8 @@ def simulate(
         require_plots()
     if html is not None:
         require_media("viser", "--html", extra="web")
+    if glb is not None:
+        require_another_file(file, glb, force=False)
     attempts = Attempts()
     film = Film(
         FilmOptions(
@@ -142,9 +149,10 @@ def simulate(
         falls, events = FallWatch(scene), list[TriggerEvent]()
         end_of_events = scene.on_trigger(events.append)
         recording = None if html is None else record(scene, fps=film_fps)
+        baked = None if glb is None else record(scene)
         on_row, close = _rows(scene, csv_file, plot, file.name, attempts)
         try:
-            _run(scene, steps, row_steps, on_row, film.watch, "simulating")
+            _run(scene, steps, row_steps, on_row, film.watch)
         except BaseException:
             close(False)
             raise
@@ -154,11 +162,11 @@ def simulate(
         if recording is not None and html is not None:
             recording.stop()
             _write_page(recording, html, visuals, attempts)
-        film.roll(
-            lambda show: _run(scene, steps, steps + 1, None, show, "drawing"),
-            at_start=bool(fallen),
-        )
+        if baked is not None and glb is not None:
+            baked.stop()
+            _write_animation(baked, glb, attempts)
         _report(scene, as_json, world.up_axis, log=log, fallen=fallen, events=events)
+        film.draw(at_start=bool(fallen))
     attempts.report()
 
 
@@ -171,6 +179,17 @@ def _write_page(recording: Recording, path: Path, visuals: Any, attempts: Attemp
 
     with waiting("writing the page"):
         attempts.do("--html", write)
+
+
+def _write_animation(recording: Recording, path: Path, attempts: Attempts) -> None:
+    from gltf_bullet.cli.waiting import waiting
+
+    def write() -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        recording.export_glb(path)
+
+    with waiting("writing the animation"):
+        attempts.do("--glb", write)
 
 
 def _rows(
@@ -218,23 +237,20 @@ def _run(
     steps: int,
     steps_per_row: int,
     on_row: Callable[[], None] | None,
-    on_step: Callable[[int], None] | None,
-    verb: str,
+    on_step: Callable[[int], None],
 ) -> None:
     from gltf_bullet.cli.waiting import waiting
 
     if on_row is not None:
         on_row()
-    if on_step is not None:
-        on_step(0)
-    with waiting(verb) as show:
+    on_step(0)
+    with waiting("simulating") as show:
         for number in range(1, steps + 1):
             scene.step()
-            show(verb, number / steps)
+            show("simulating", number / steps)
             if on_row is not None and number % steps_per_row == 0:
                 on_row()
-            if on_step is not None:
-                on_step(number)
+            on_step(number)
 
 
 def _csv_rows(scene: Scene) -> list[list[Any]]:

@@ -94,6 +94,11 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         """
         return self._running().scene
 
+    @property
+    def client_id(self) -> int | None:
+        """Client id of the PyBullet world of the environment; ``None`` before the first reset."""
+        return self._client_id
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:

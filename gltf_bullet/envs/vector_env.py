@@ -111,6 +111,11 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         """The copies, in order; empty before the first reset."""
         return tuple(self._episodes)
 
+    @property
+    def client_id(self) -> int | None:
+        """Client id of the PyBullet world of the environments; ``None`` before the first reset."""
+        return self._client_id
+
     def reset(
         self,
         *,

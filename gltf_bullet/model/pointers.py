@@ -29,6 +29,7 @@ from gltf_bullet.number_ranges import NumberRange, carried
 __all__ = [
     "BOOLEANS",
     "PointerTarget",
+    "differences",
     "edited",
     "find_target",
     "has_weights",
@@ -37,6 +38,9 @@ __all__ = [
     "written",
 ]
 
+
+ROUNDING: Final = 1e-12
+"""Differences of numbers that nobody made [parts of one, or of the number where it is larger]."""
 
 _TABLES: Final[Mapping[type, Mapping[str, Property]]] = {
     table.owner: table.pointers() for table in TABLES if table.owner is not GravityVolume
@@ -118,6 +122,40 @@ def pointers_of(scene: PhysicsScene) -> tuple[str, ...]:
         if _member(item, key) is not None
     }
     return tuple(found)
+
+
+def differences(
+    before: PhysicsScene, now: PhysicsScene
+) -> Iterator[tuple[Any, str, Property, Any, Any]]:
+    """Yield what differs between two scenes of one file, by more than rounding.
+
+    Yields:
+        The item of ``now``, the name of one of its properties in the object model, the property,
+        and its values before and now as the JSON would say them. Items of tables that nothing uses
+        are among them.
+    """
+    used, shared = tuple(_items(now)), tuple(_entries(now.tables))
+    # Entries that ``before`` has beyond those of ``now`` have no counterpart.
+    pairs = zip((*_items(before), *_entries(before.tables)), (*used, *shared), strict=False)
+    places = {item.pointer for item in used}
+    for number, (old, new) in enumerate(pairs):
+        # What is used is the present one; the table's may have fallen behind, as drives do.
+        if old is new or old == new or (number >= len(used) and new.pointer in places):
+            continue
+        for key, member in members_of(type(new)).items():
+            if key.rpartition("/")[2] == member.key and _member(new, key) is not None:
+                was, value = member.json_of(old), member.json_of(new)
+                if not _are_alike(was, value):
+                    yield new, key, member, was, value
+
+
+def _are_alike(a: Any, b: Any) -> bool:
+    """True if two JSON values are equal but for rounding."""
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b or abs(a - b) <= ROUNDING * max(1.0, abs(a))
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+        return all(map(_are_alike, a, b))
+    return bool(a == b)
 
 
 def _member(item: Any, key: str) -> Property | None:

@@ -36,7 +36,9 @@ VIEW_FROM = (0.55, -0.75, 0.42)
 MARGIN = 1.2
 """Room around the framed objects: for shadows, and for some of the floor."""
 ESCAPED = 3.0
-"""Films do not frame objects farther from the start than this many times the size at the start."""
+"""Films do not frame objects farther from the start, and from all that rests, than this many times
+the size at the start.
+"""
 RUNAWAY = 8.0
 """Objects farther from the middle one than this many times the usual distance are not framed."""
 _CENTRING = 20
@@ -232,11 +234,14 @@ def _usable(boxes: FloatArray) -> FloatArray:
     return usable
 
 
-def course_boxes(frames: Sequence[FloatArray]) -> FloatArray:
+def course_boxes(frames: Sequence[FloatArray], resting: FloatArray) -> FloatArray:
     """The boxes that one camera of a film has to see, without those that have flown away.
+
+    What is at things that rest, as on a ramp or a floor, has not, however far it has come.
 
     Args:
         frames: Boxes of the moving objects, frame by frame [m], shape [n, 2, 3] each.
+        resting: Boxes of the others, infinite ones among them.
     """
     boxes = np.concatenate(frames)
     first = _usable(frames[0])
@@ -244,8 +249,10 @@ def course_boxes(frames: Sequence[FloatArray]) -> FloatArray:
         return boxes
     low, high = first[:, 0].min(axis=0), first[:, 1].max(axis=0)
     reach = ESCAPED * float((high - low).max())
-    near = np.abs(boxes.mean(axis=1) - 0.5 * (low + high)) <= reach
-    stayed: FloatArray = boxes[near.all(axis=1)]
+    stays = (np.abs(boxes.mean(axis=1) - 0.5 * (low + high)) <= reach).all(axis=1)
+    for box in np.asarray(resting, dtype=np.float64).reshape(-1, 2, 3):
+        stays |= ((boxes[:, 0] - reach <= box[1]) & (boxes[:, 1] + reach >= box[0])).all(axis=1)
+    stayed: FloatArray = boxes[stays]
     return stayed
 
 

@@ -7,7 +7,7 @@ since transparency, merging and caching all decide which parts may share a mesh.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,10 +18,12 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severit
 from gltf_bullet.disk_cache import cache_folder
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.materials import AlphaMode, TextureUse
+from gltf_bullet.model import Collider
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.collision_meshes import Deformation
 from gltf_bullet.rendering.atlas import Piece, merged, repeats
 from gltf_bullet.rendering.baked_files import BakedFiles
+from gltf_bullet.rendering.bare_colliders import bare_colliders
 from gltf_bullet.rendering.mesh_parts import Part, PartReader
 from gltf_bullet.rendering.paints import painted, with_back_faces
 from gltf_bullet.rendering.texture_sampling import sampled
@@ -192,15 +194,16 @@ def has_render_meshes(tree: NodeTree, scene_index: int | None = None) -> bool:
 
 
 def automatic_visuals(
-    tree: NodeTree, motions: Iterable[int], colliders: Iterable[int]
+    document: Document, motions: Iterable[int], colliders: Mapping[int, Collider]
 ) -> Literal["mesh", "auto", "collider"]:
-    """The best visuals for a file: its meshes, and colliders of moving bodies without any.
+    """The best visuals for a file: its meshes, and colliders of what has no mesh.
 
     Args:
-        tree: The file's nodes.
+        document: The file.
         motions: Nodes with motion.
-        colliders: Nodes with a collider.
+        colliders: Colliders by node.
     """
+    tree = document.tree
     if not has_render_meshes(tree):
         return "collider"
     if any(skin is not None for skin in tree.skin_of):
@@ -210,7 +213,7 @@ def automatic_visuals(
     owner_of = tree.nearest_at_or_above(marked)
     shown = {int(owner_of[node]) for node, mesh in enumerate(tree.mesh_of) if mesh is not None}
     solid = {int(owner_of[node]) for node in colliders} - {-1}
-    return "mesh" if solid <= shown else "auto"
+    return "mesh" if solid <= shown and not bare_colliders(document, motions, colliders) else "auto"
 
 
 def plan_visuals(

@@ -158,6 +158,8 @@ class VisualPlans:
     """Meshes in the body frame, by motion node; bodies without a mesh are not listed."""
     scenery: tuple[NodeVisual, ...] = ()
     """Meshes that belong to no body."""
+    bare: frozenset[int] = frozenset()
+    """Static colliders that ``"auto"`` shows, since the file has no other picture of them."""
 
     @cached_property
     def textured(self) -> tuple[int, ...]:
@@ -170,7 +172,7 @@ class VisualPlans:
             replace(visual, world_from_mesh=visual.world_from_mesh.moved(offset))
             for visual in self.scenery
         )
-        return VisualPlans(bodies=self.bodies, scenery=tuple(scenery))
+        return replace(self, scenery=tuple(scenery))
 
 
 NO_VISUALS = VisualPlans()

@@ -22,6 +22,7 @@ from gltf_bullet.gltf.writing import encode_glb, self_contained
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import Visuals
 from gltf_bullet.planning.scene_plan import AnimatedNodes
+from gltf_bullet.rendering.bare_colliders import bare_colliders
 from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.scene import Animation, AnimationSampler, NodeTree
 from gltf_bullet.scene.animation import AnimationTrack, Interpolation
@@ -66,8 +67,13 @@ class AssetContent:
 
     @property
     def automatic_visuals(self) -> Visuals:
-        """The best visuals for the file: meshes, and colliders of moving bodies without any."""
-        return automatic_visuals(self.tree, self.physics.motions, self.physics.colliders)
+        """The best visuals for the file: meshes, and colliders of what has none."""
+        return automatic_visuals(self.document, self.physics.motions, self.physics.colliders)
+
+    @property
+    def bare_colliders(self) -> frozenset[int]:
+        """Static colliders of which the file has no other picture."""
+        return bare_colliders(self.document, self.physics.motions, self.physics.colliders)
 
     def tree_at_start(self, *, running: bool) -> NodeTree:
         """Return the nodes at the beginning of the first step.

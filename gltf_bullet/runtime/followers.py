@@ -96,8 +96,12 @@ class Followers:
     @cached_property
     def animations(self) -> Animations:
         """See ``Scene.animations``."""
-        play = self._options.play_animations
-        return Animations(self._asset.animations, play=play, guard=self._guard)
+        return Animations(
+            self._asset.animations,
+            play=self._options.play_animations,
+            loop=self._options.loop_animations,
+            guard=self._guard,
+        )
 
     @cached_property
     def animator(self) -> Animator:

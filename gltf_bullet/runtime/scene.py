@@ -35,10 +35,12 @@ from gltf_bullet.runtime.views.nodes import ByNode, Nodes, NodeView
 from gltf_bullet.runtime.views.notebook import scene_page
 from gltf_bullet.runtime.views.pictures import CameraView, Picture, Pictures
 from gltf_bullet.runtime.views.pointers import get_value, set_value
+from gltf_bullet.runtime.views.posing import inverse_kinematics
 from gltf_bullet.runtime.views.ray_casts import cast_filtered_rays
 from gltf_bullet.runtime.views.restart import restart
+from gltf_bullet.runtime.views.saving import save_settings
 from gltf_bullet.runtime.views.triggers import TriggerView
-from gltf_bullet.runtime.worlds.live_scenes import LiveScenes
+from gltf_bullet.runtime.worlds.live_scenes import LiveScenes, scenes_among
 from gltf_bullet.transforms import FloatArray
 
 if TYPE_CHECKING:
@@ -234,7 +236,10 @@ class Scene:
         return self.node(node).world_matrix
 
     def export_glb(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the file with the present pose and velocities; all else stays as it was.
+        """Write the file with the present pose and velocities, but not values that were set.
+
+        Masses, materials, limits, drives and shapes are those of the file: :meth:`save` writes
+        the present ones. Nodes that have not moved are written as they were.
 
         Args:
             path: Ends in ``.glb`` or ``.gltf``; buffers and images go into the file.
@@ -247,6 +252,29 @@ class Scene:
         """
         self.core.require_alive()
         write_pose(self.core, path, force=force)
+
+    def save(
+        self, path: str | os.PathLike[str], *, velocities: bool = False, force: bool = False
+    ) -> None:
+        """Write the file with every value that was set, by the same pointers, and nothing else.
+
+        These are values of :meth:`set`, targets and gains of drives, and limits; joints that share
+        a description get one of their own where their values differ now. Poses that the simulation
+        or ``Body.position`` made are not among them, nor is what animations and graphs set:
+        :meth:`export_glb` writes the present pose.
+
+        Args:
+            path: Ends in ``.glb`` or ``.gltf``; buffers and images go into the file.
+            velocities: Write velocities that were set as well.
+            force: Write over the file that the scene was loaded from, too.
+
+        Raises:
+            ContainerError: A buffer of the file cannot be read.
+            ValueError: Another suffix, or the file's dialect cannot hold a value.
+            OSError: The file cannot be written, or is the scene's own.
+        """
+        self.core.require_alive()
+        save_settings(self.core, path, velocities=velocities, force=force)
 
     # --- bodies -------------------------------------------------------------------------------
 
@@ -280,6 +308,35 @@ class Scene:
         """
         self.core.require_alive()
         set_drive_targets(self.core, self.joints, positions, velocities)
+
+    def inverse_kinematics(
+        self,
+        node: int | str,
+        position: Sequence[float],
+        orientation: Sequence[float] | None = None,
+    ) -> dict[int, float | tuple[float, ...]]:
+        """Return positions of joints with which a node is somewhere; nothing moves.
+
+        The joints are those between the node's body and the base of its mechanism, within their
+        limits; they start from where they are. Out of reach the nearest is returned. It is for
+        chains of axes: loops are not closed by it.
+
+        Args:
+            node: Index or name; any node that a jointed body carries, as a tool's tip.
+            position: Where its origin should be in the world [m].
+            orientation: How it should be turned in the world, xyzw; ``None``: it does not matter.
+
+        Returns:
+            :attr:`JointView.position` by joint node, as :meth:`set_drive_targets` takes them.
+
+        Raises:
+            KeyError: No node, or more than one, has that name.
+            ValueError: No joint moves the node, a ball is among the joints, or a value is none.
+        """
+        self.core.require_alive()
+        with self.core.engine_errors():
+            index = self.nodes.index_of(node)
+            return inverse_kinematics(self.core, index, position, orientation)
 
     def apply_impulse(
         self,
@@ -349,7 +406,16 @@ class Scene:
         """
         self.core.require_alive()
         of = None if node is None else self.nodes.index_of(node)
-        return self.core.world.contacts(of, self.core.asset.tree.names)
+        return self.core.world.contacts(of, self.core.asset.tree.names, self._name_of_others)
+
+    def _name_of_others(self, body: int, link: int, point: Sequence[float]) -> str:
+        """Return the name of another scene's collider at a point on a link; empty if nobody's."""
+        for scene in scenes_among(self.client_id, [body]):
+            if scene.core is not None:
+                node = scene.core.world.colliders.node_at(body, link, point)
+                names = scene.core.asset.tree.names
+                return "" if node is None else names[node] or f"node {node}"
+        return ""
 
     # --- state --------------------------------------------------------------------------------
 

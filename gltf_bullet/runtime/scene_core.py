@@ -48,6 +48,10 @@ class SceneModel:
         """The model of the file."""
         self.now = at_load
         """The present model."""
+        self.placed: dict[tuple[int, str], tuple[float, ...]] = {}
+        """Transforms and weights that users set, by node and property."""
+        self.acted: set[str] = set()
+        """Pointers that animations and graphs have set."""
 
     def edit(self, physics: PhysicsScene) -> None:
         """Replace the present model."""
@@ -341,8 +345,13 @@ class SceneCore:
 
     def act(self, pointer: str, value: Any) -> None:
         """Set a pointer from within the scene; the state for :meth:`reset` stays the same."""
-        with self._start.kept():
-            self._write_pointer(self, pointer, value)
+        placed = self.model.placed.copy()
+        try:
+            with self._start.kept():
+                self._write_pointer(self, pointer, value)
+        finally:
+            self.model.acted.add(pointer)
+            self.model.placed = placed
 
     def _follow_animations(self, time_step: float) -> None:
         """Apply the animations: properties by pointer, shapes of colliders, poses."""

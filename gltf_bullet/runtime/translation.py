@@ -128,6 +128,8 @@ def translate(
             asset.movements if options.behavior else asset.animations,
             deformation,
         )
+    if options.visuals == "auto":
+        visuals = replace(visuals, bare=asset.bare_colliders)
     return Translation(
         path=asset.path,
         part=None if physics is asset.physics else physics,

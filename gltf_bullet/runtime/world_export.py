@@ -15,6 +15,7 @@ from gltf_bullet.convert.description import StatedSurface, WorldDescription
 from gltf_bullet.convert.issues import ROBOT_REFUSED, WORLD_NOT_FINITE
 from gltf_bullet.convert.mjcf.compiling import compile_mjcf
 from gltf_bullet.convert.mjcf.world import describe_mjcf
+from gltf_bullet.convert.servo import Servo, add_servos
 from gltf_bullet.convert.stated_scenes import JointOfFile, PartOfFile, SceneOfFile, with_scenes
 from gltf_bullet.convert.urdf_repairs import robot_format
 from gltf_bullet.convert.writer import WorldFile, build_world
@@ -186,6 +187,7 @@ def robot_file(
     inertia_from_file: bool = False,
     keyframe: str | None = None,
     allowed: Iterable[str | os.PathLike[str]] = (),
+    servo: Servo | None = None,
 ) -> tuple[WorldFile, Asset]:
     """Convert a robot (.urdf, .sdf, MJCF .xml) to a glTF document, and read that.
 
@@ -197,6 +199,7 @@ def robot_file(
         inertia_from_file: URDF: use the inertias that the file states.
         keyframe: MJCF: name or number of the keyframe that it starts at; ``None``: at ``qpos0``.
         allowed: Folders, besides its own and ROS packages, that it may name files in.
+        servo: Gains of drives that hold the axes; ``None``: drives as the file states them.
 
     Raises:
         ContainerError: It is no robot, or cannot be loaded.
@@ -210,7 +213,7 @@ def robot_file(
             diagnostics.report(ROBOT_REFUSED, ROOT, reader="MuJoCo", why="it has no body or geom")
             raise ContainerError(str(path), diagnostics.issues)
         key = None if keyframe is None else model.keyframe(keyframe)
-        return checked_file(describe_mjcf(model, diagnostics, key=key), diagnostics)
+        return checked_file(describe_mjcf(model, diagnostics, key=key), diagnostics, servo)
     world = read_robot(
         path,
         diagnostics,
@@ -219,10 +222,12 @@ def robot_file(
         inertia_from_file=inertia_from_file,
         allowed=allowed,
     )
-    return checked_file(world, diagnostics)
+    return checked_file(world, diagnostics, servo)
 
 
-def checked_file(world: WorldDescription, diagnostics: Diagnostics) -> tuple[WorldFile, Asset]:
+def checked_file(
+    world: WorldDescription, diagnostics: Diagnostics, servo: Servo | None = None
+) -> tuple[WorldFile, Asset]:
     """Write ``world`` as a document and read it by our own reader.
 
     Errors that the reader finds are added to ``diagnostics``.
@@ -231,6 +236,8 @@ def checked_file(world: WorldDescription, diagnostics: Diagnostics) -> tuple[Wor
         InvalidAssetError: A number of it is not finite.
     """
     file = build_world(world, diagnostics)
+    if servo is not None:
+        add_servos(file.root, servo)
     path = _not_finite(file.root)
     if path is not None:
         at = ROOT

@@ -24,6 +24,7 @@ from gltf_bullet.model import (
 )
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
+from gltf_bullet.rendering.solids import COLOR_OF_KIND
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import BoolArray, FloatArray, Vec3, matrices_from_quats
 from gltf_bullet.viewer.strokes import Labels, Strokes, arc, arrows, axes_cross, circle, placed
@@ -178,10 +179,9 @@ def pointer_segments(limits: tuple[JointLimit, ...], size: float) -> FloatArray:
 # --- The layers of a scene ------------------------------------------------------------------------
 
 COLORS: Final[Mapping[str, Vec3]] = {
-    "static": (0.25, 0.35, 0.75),
-    "dynamic": (0.0, 0.65, 0.15),
-    "kinematic": (0.95, 0.55, 0.0),
-    "disabled": (0.55, 0.55, 0.55),
+    # As in pictures.
+    **{kind.value: color[:3] for kind, color in COLOR_OF_KIND.items()},
+    "disabled": (0.45, 0.25, 0.2),
     "trigger": (0.75, 0.0, 0.75),
     "occupied": (1.0, 0.9, 0.0),
     "limit": (0.0, 0.6, 0.75),
@@ -196,6 +196,9 @@ COLORS: Final[Mapping[str, Vec3]] = {
     "name": (0.1, 0.1, 0.1),
 }
 """Colours of strokes, by meaning."""
+
+TOGETHER: Final = 1e-3
+"""[m] Nodes nearer to each other have one label."""
 
 _AXES: Final = ((0.85, 0.1, 0.1), (0.1, 0.6, 0.1), (0.15, 0.2, 0.9))
 """Colours of the axes x, y, z."""
@@ -372,9 +375,14 @@ class SceneLayers:
     def _name_labels(self) -> Labels:
         names = self._scene.asset.tree.names
         nodes = [node for node, name in enumerate(names) if name]
-        positions = self._scene.node_matrices[nodes, :3, 3]
-        colors = np.tile(COLORS["name"], (len(nodes), 1))
-        return Labels(positions.reshape(-1, 3), tuple(names[node] for node in nodes), colors)
+        positions = self._scene.node_matrices[nodes, :3, 3].reshape(-1, 3)
+        # Nodes in one place, as a joint's two ends, have one label: theirs would lie on each other.
+        at: dict[tuple[float, ...], list[int]] = {}
+        for row, place in enumerate(np.round(positions / TOGETHER).tolist()):
+            at.setdefault(tuple(place), []).append(row)
+        texts = tuple(", ".join(names[nodes[row]] for row in rows) for rows in at.values())
+        first = [rows[0] for rows in at.values()]
+        return Labels(positions[first], texts, np.tile(COLORS["name"], (len(first), 1)))
 
     def _trigger_labels(self) -> Labels:
         occupied = self._occupied()

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pytest
 from typer.testing import CliRunner
 
 import gltf_bullet as gb
 from gltf_bullet.cli import app
+from tests.cli.conftest import Run
 from tests.physics.scenes import G, Scenery
+from tools.gltf_builder import GltfBuilder
 
 
 def test_bake_writes_the_fall_as_an_animation(tmp_path: Path) -> None:
@@ -44,3 +48,21 @@ def test_bake_at_a_rate_keeps_lines(tmp_path: Path) -> None:
 def test_a_wrong_suffix_is_a_usage_error(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["bake", "in.gltf", str(tmp_path / "out.obj")])
     assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("how", ["once", "loop"])
+def test_a_baked_animation_does_not_snap_back_at_its_last_key(
+    run: Run, tmp_path: Path, how: str
+) -> None:
+    builder = GltfBuilder()
+    node = builder.node("Flap")
+    builder.animation("Open", [(node, "translation", [0, 1], [(0, 0, 0), (0, 1, 0)])])
+    source, target = tmp_path / "flap.glb", tmp_path / "baked.glb"
+    source.write_bytes(builder.glb())
+    seconds = "1" if how == "loop" else "1.5"
+    assert run("bake", source, target, "--seconds", seconds, "--play", how).code == 0
+    baked = gb.read_asset(target).animations[-1]
+    (track,) = (track for track in baked.tracks if track.target_path == "translation")
+    heights = track.values[:, 1] if track.values.ndim == 2 else track.values[:, 1, 1]
+    assert heights[-1] == pytest.approx(1.0, abs=1e-3)
+    assert (np.diff(heights) >= -1e-6).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 import sys
@@ -12,8 +13,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import gltf_bullet as gb
 from gltf_bullet.bullet.rendering.egl import egl_works
 from gltf_bullet.bullet.rendering.pictures import SKY
+from gltf_bullet.cli.outputs.film import Film
 from gltf_bullet.rendering.film_files import SHEET_GAP, SMALLEST_LABEL, filmstrip
 from gltf_bullet.runtime.telemetry import Telemetry
 from tests.cli.conftest import Run
@@ -79,14 +82,59 @@ def test_films_show_the_fall_from_one_place(run: Run, falling: Path, tmp_path: P
     assert np.abs(parts[0].astype(int) - frames[0]).mean() < 6
 
 
-def test_the_second_run_ends_where_the_first_did(run: Run, falling: Path, tmp_path: Path) -> None:
-    plain = json.loads(run("simulate", falling, "--seconds", "0.5", "--json").out)
-    filmed = json.loads(
-        run(
-            "simulate", falling, "--seconds", "0.5", "--json", "--gif", tmp_path / "a.gif", *SMALL
-        ).out
-    )
-    assert filmed == plain
+@pytest.fixture
+def overlapping(tmp_path: Path) -> Path:
+    """Two boxes that overlap at load by 5 cm, where a second run is another one."""
+    scenery = Scenery()
+    box = scenery.shape("box", size=[0.5, 0.5, 0.5])
+    scenery.node("A", at=(0, 1.0, 0), shape=box, motion={"mass": 1})
+    scenery.node("B", at=(0.45, 1.1, 0.03), shape=box, motion={"mass": 1})
+    scenery.node("Floor", at=(0, -0.5, 0), shape=scenery.shape("box", size=[8, 1, 8]))
+    path = tmp_path / "overlapping.gltf"
+    path.write_bytes(scenery.bytes())
+    return path
+
+
+def test_one_run_is_in_the_table_the_rows_and_the_pictures(
+    run: Run, overlapping: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bodies stand in each picture as they stand in the row of that time, to the bit."""
+    seen: list[tuple[float, dict[str, list[float]]]] = []
+
+    def draw(film: Film, *_: object, **__: object) -> np.ndarray:
+        scene = film._scene
+        assert scene is not None
+        places = {
+            b.name: scene.world_from_node(b.node)[:3, 3].tolist() for b in scene.bodies.values()
+        }
+        seen.append((scene.time, places))
+        return np.zeros((80, 120, 3), dtype=np.uint8)
+
+    monkeypatch.setattr(Film, "_draw", draw)
+    rows, last = tmp_path / "rows.csv", tmp_path / "last.png"
+    outcome = run(
+        "simulate", overlapping, "--seconds", "1", "--csv", rows, "--fps", "240", "--png", last,
+        "--gif", tmp_path / "film.gif", "--filmstrip", tmp_path / "strip.png", "--json", *SMALL,
+        "--glb", tmp_path / "baked.glb",
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    table = {
+        (f"{float(row['time']):.6f}", row["name"]): [float(row[axis]) for axis in "xyz"]
+        for row in csv.DictReader(rows.open())
+    }
+    assert len(seen) == 1 + 31  # the last, then the film's, and those of the strip among them
+    for time, places in seen:
+        for name, place in places.items():
+            assert table[f"{time:.6f}", name] == pytest.approx(place, rel=1e-8)
+    end = {body["name"]: body["position"] for body in json.loads(outcome.out)["bodies"]}
+    assert seen[0][1] == end
+    assert seen[-1][1] == end
+    # The baked file ends there, too: heights of the Y-up file are those of the Z-up world.
+    for track in gb.read_asset(tmp_path / "baked.glb").animations[0].tracks:
+        if track.target_path == "translation":
+            last_key = track.values[-1] if track.values.ndim == 2 else track.values[-1, 1]
+            name = "AB"[[0, 1].index(track.node)]
+            assert last_key[1] == pytest.approx(end[name][2], abs=1e-3)
 
 
 def test_a_picture_through_a_camera_of_the_file(run: Run, assets: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gltf_bullet.cli.loading import LOADING
+from gltf_bullet.cli.loading import LOADING, load_values
 from gltf_bullet.cli.waiting import PATIENCE, waiting
 from gltf_bullet.options import LoadOptions
 from tests.cli.conftest import ASSETS, Run
@@ -22,7 +22,7 @@ SHARED = Path(__file__).resolve().parents[3] / "shared" / "assets"
 
 def test_the_options_of_a_load_have_their_defaults() -> None:
     defaults = {name: default for name, (_, default) in LOADING.items()}
-    assert LoadOptions(**defaults) == LoadOptions(), "an option of the prompt differs"
+    assert LoadOptions(**load_values(defaults)) == LoadOptions(), "an option of the prompt differs"
 
 
 @pytest.mark.parametrize("command", ["inspect", "check", "simulate", "view", "bake"])

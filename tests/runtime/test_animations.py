@@ -274,3 +274,17 @@ def test_a_body_keeps_its_filter_when_its_animation_ends() -> None:
         loner, other = (scene.world_from_node(name)[1, 3] for name in ("Loner", "Other"))
         assert loner == pytest.approx(2.0 - G / 2.0, abs=0.05)
         assert other == pytest.approx(0.5, abs=2e-3)
+
+
+@pytest.mark.parametrize("loop", [True, False])
+@pytest.mark.parametrize("rate", [60, 240, 1000])
+def test_an_animation_that_fills_the_time_shows_its_last_key(loop: bool, rate: int) -> None:
+    options = gb.LoadOptions(loop_animations=loop)
+    with world(doors(), options=options, rate=float(rate)) as scene:
+        scene.step(rate)
+        assert heights(scene) == pytest.approx([1.0] * 4, abs=1e-6)
+        assert scene.animations[0].is_playing
+        scene.step()
+        ahead = 1.0 / rate if loop else 1.0
+        assert heights(scene) == pytest.approx([ahead] * 4, abs=1e-6)
+        assert scene.animations[0].is_playing is loop

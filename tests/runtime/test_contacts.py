@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pybullet
 import pytest
 
 import gltf_bullet as gb
+from gltf_bullet.bullet.session import headless_world
 from tests.physics.scenes import Scenery, world
 
+ASSETS = Path(__file__).parents[2] / "examples" / "assets"
 G = 9.81
 SHAPES = [
     {"type": "box", "box": {"size": [10, 1, 10]}},
@@ -165,3 +168,25 @@ def test_contact_forces_are_those_of_the_last_part_of_a_divided_step(parts: int)
         pybullet.stepSimulation(scene.client_id)
         scene.after_step()
         assert scene.contacts(node).normal_forces.sum() == pytest.approx(2.0 * G, rel=0.01)
+
+
+def test_partners_of_others_are_named_by_body_and_link() -> None:
+    with headless_world(gravity=(0.0, 0.0, -9.81)) as client:
+        shape = pybullet.createCollisionShape(
+            pybullet.GEOM_BOX, halfExtents=[2.0, 2.0, 0.5], physicsClientId=client
+        )
+        ground = pybullet.createMultiBody(0.0, shape, physicsClientId=client)
+        below = gb.load_gltf(ASSETS / "falling_box.gltf", client, position=(0.0, 0.0, -9.0))
+        above = gb.load_gltf(ASSETS / "falling_box.gltf", client, position=(0.0, 0.0, -9.0))
+        for scene, height in ((below, 1.0), (above, 2.0)):
+            scene.bodies["Crate"].orientation = (0.0, 0.0, 0.0, 1.0)
+            scene.bodies["Crate"].position = (0.0, 0.0, height)
+        below.step(10)
+        crate = below.bodies["Crate"]
+        found = above.contacts("Crate")
+        assert set(found.names_a) == {"Crate"}
+        assert set(found.names_b) == {f"Crate, body {crate.body_id}, link -1"}
+        assert set(found.link_b.tolist()) == {-1}
+        on_ground = below.contacts("Crate")
+        assert f"body {ground}, link -1" in on_ground.names_b
+        assert f"'Crate' on body {ground}, link -1: 4 points" in repr(on_ground)

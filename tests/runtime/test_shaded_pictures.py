@@ -11,9 +11,10 @@ import gltf_bullet as gb
 from gltf_bullet.bullet.rendering.pictures import AMBIENT, DIFFUSE, LIGHT_FROM
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.rendering.camera import ESCAPED, course_boxes, framed_box
-from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.rendering.shading import FLOOR, LINE_PIXELS, LINES
-from tests.physics.scenes import Scenery, world
+from gltf_bullet.rendering.solids import STATIC_COLOR
+from gltf_bullet.runtime.views.shown_meshes import shown_meshes
+from tests.physics.scenes import Jointed, Scenery, world
 from tools.gltf_builder import GltfBuilder
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
@@ -119,7 +120,8 @@ def test_a_body_that_was_flung_away_does_not_shrink_the_picture() -> None:
 def test_a_film_frames_what_stays() -> None:
     start = boxes((0, 0, 0), (2, 0, 0))
     reach = ESCAPED * 3.0
-    course = course_boxes([start, boxes((1 + 0.9 * reach, 0, 0), (1 + 1.1 * reach, 0, 0))])
+    gone = boxes((1 + 0.9 * reach, 0, 0), (1 + 1.1 * reach, 0, 0))
+    course = course_boxes([start, gone], start[:0])
     assert len(course) == 3
     assert course[:, 1, 0].max() == pytest.approx(1.5 + 0.9 * reach)
 
@@ -130,8 +132,72 @@ def test_files_are_shown_by_what_shows_all_that_moves() -> None:
     ):  # fmt: skip
         asset = gb.read_asset(str(ASSETS / f"{name}.gltf"))
         assert asset.automatic_visuals == wanted, name
-    tree = gb.read_asset(str(ASSETS / "bouncing_balls.gltf")).tree
-    assert automatic_visuals(tree, [], range(len(tree))) == "mesh", "only what moves counts"
+
+
+def test_a_film_frames_a_marble_for_as_long_as_it_is_on_its_way() -> None:
+    """A marble of 10 cm that rolls 4 m along a ramp: 40 times its size, but always at the ramp."""
+    frames = [np.array([[[x, 0, 0], [x + 0.1, 0.1, 0.1]]]) for x in np.linspace(0.0, 4.0, 9)]
+    ramp = np.array([[[0.0, -1.0, -0.5], [4.0, 1.0, 0.0]]])
+    assert len(course_boxes(frames, ramp)) == 9
+    assert len(course_boxes(frames, ramp[:0])) == 1
+
+
+def test_neither_floors_nor_anchors_of_joints_count_as_moving() -> None:
+    scenery = Jointed()
+    floor = scenery.node("Floor", shape=scenery.shape("box", size=[40, 0.1, 40]))
+    door = scenery.node(
+        "Door", at=(0, 1.1, 0), shape=scenery.shape("box", size=[1, 2, 0.05]), motion={"mass": 10}
+    )
+    hinge = [
+        {"linearAxes": [0, 1, 2], "min": 0, "max": 0}, {"angularAxes": [0, 2], "min": 0, "max": 0}
+    ]  # fmt: skip
+    scenery.join(
+        scenery.attachment(floor, (-0.5, 1.1, 0)), scenery.attachment(door, (-0.5, 0, 0)),
+        limits=hinge,
+    )  # fmt: skip
+    with world(scenery.bytes(), options=gb.LoadOptions(visuals="collider")) as scene:
+        moving, resting = scene.pictures.boxes()
+        assert np.ptp(moving, axis=1) == pytest.approx(np.array([[1.0, 2.0, 0.05]]), abs=0.01)
+        assert np.ptp(resting, axis=1).max() == pytest.approx(40.0, abs=0.1)
+        picture = scene.render(size=(160, 100))
+    assert (picture.segmentation == door).mean() > 0.08
+
+
+def square(builder: GltfBuilder, half: float) -> int:
+    corners = [(-half, 0, -half), (-half, 0, half), (half, 0, half), (half, 0, -half)]
+    return builder.mesh(corners, [(0, 1, 2), (0, 2, 3)])
+
+
+@pytest.mark.parametrize("visuals", ["mesh", "auto"])
+def test_a_table_without_a_mesh_is_drawn_and_a_floor_with_one_is_not_drawn_twice(
+    visuals: str,
+) -> None:
+    builder = GltfBuilder()
+    shapes = [
+        {"type": "box", "box": {"size": [1, 0.5, 1]}}, {"type": "box", "box": {"size": [8, 0.2, 8]}}
+    ]  # fmt: skip
+    builder.root_extension("KHR_implicit_shapes", {"shapes": shapes})
+
+    def collider(shape: int) -> dict[str, object]:
+        return {"KHR_physics_rigid_bodies": {"collider": {"geometry": {"shape": shape}}}}
+
+    table = builder.node("Table", translation=(0, 0.25, 0), extensions=collider(0))
+    builder.node("FloorCollider", translation=(0, -0.1, 0), extensions=collider(1))
+    floor = builder.node("Floor", mesh=square(builder, 4.0))
+    asset = gb.read_asset(builder.glb())
+    assert asset.bare_colliders == {table}
+    assert asset.automatic_visuals == "auto"
+    with headless_world() as client:
+        scene = asset.instantiate(client, options=gb.LoadOptions(visuals=visuals))
+        camera = gb.Camera.looking((0, 0, 9), (0, 0, 0), up=(0, 1, 0))
+        picture = scene.render(camera, (120, 120))
+        seen = picture.segmentation
+        labels = [mesh.label for mesh in shown_meshes(scene.core, "auto")]
+    assert seen[60, 60] == table
+    assert seen[20, 60] == floor
+    assert sorted(labels) == ["Floor", "Table"]
+    # Grey as static colliders are, and not white.
+    assert picture.rgb[60, 60] == pytest.approx(255.0 * np.array(STATIC_COLOR[:3]), abs=12.0)
 
 
 def test_the_picture_is_filled_by_what_moves() -> None:

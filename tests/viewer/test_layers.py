@@ -311,3 +311,14 @@ def test_limits_below_a_mirroring_scale_are_drawn_as_they_act(client: int) -> No
     drawn = of_color(SceneLayers(scene).strokes("joints"), "limit")
     assert drawn[:, :, 0].min() == pytest.approx(-1.2)
     assert drawn[:, :, 0].max() == pytest.approx(0.2)
+
+
+def test_nodes_in_one_place_have_one_label() -> None:
+    builder = GltfBuilder()
+    for name, place in (("A", 0.0), ("B", 0.0), ("", 0.0), ("C", 1.0)):
+        builder.node(name, translation=(place, 0, 0))
+    with headless_world() as client:
+        scene = gb.load_gltf(builder.glb(), client)
+        labels = SceneLayers(scene).labels("names")
+    assert labels.texts == ("A, B", "C")
+    assert labels.positions == pytest.approx(np.array([[0.0, 0, 0], [1.0, 0, 0]]), abs=1e-9)

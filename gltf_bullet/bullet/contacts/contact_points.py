@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pybullet
@@ -31,6 +31,10 @@ class Contacts:
     """PyBullet body ids of side a, shape [k]."""
     body_b: IntArray
     """PyBullet body ids of side b, shape [k]."""
+    link_a: IntArray
+    """Their links of side a, -1 for bases, shape [k]."""
+    link_b: IntArray
+    """Their links of side b, -1 for bases, shape [k]."""
     positions: FloatArray
     """Points half way between the two surfaces, in the world [m], shape [k, 3]."""
     normals: FloatArray
@@ -44,41 +48,52 @@ class Contacts:
 
     names: Sequence[str] = ()
     """Names of all nodes of the file; a node without a name has an empty one."""
+    foreign_names: Mapping[EngineLink, str] = field(default_factory=dict)
+    """Names of colliders of other scenes by body id and link."""
 
     def __len__(self) -> int:
         return len(self.node_a)
 
     @property
     def names_a(self) -> tuple[str, ...]:
-        """Names of :attr:`node_a`; empty for bodies of others."""
-        return self._named(self.node_a)
+        """Names of :attr:`node_a`, ``"body 3, link -1"`` for bodies of others."""
+        return self._named(self.node_a, self.body_a, self.link_a)
 
     @property
     def names_b(self) -> tuple[str, ...]:
-        """Names of :attr:`node_b`; empty for bodies of others."""
-        return self._named(self.node_b)
+        """Names of :attr:`node_b`, ``"body 3, link -1"`` for bodies of others.
 
-    def _named(self, nodes: IntArray) -> tuple[str, ...]:
-        names = self.names
-        return tuple([names[k] if 0 <= k < len(names) else "" for k in nodes.tolist()])
+        A body of another scene has the name of its collider's node before that.
+        """
+        return self._named(self.node_b, self.body_b, self.link_b)
+
+    def _named(self, nodes: IntArray, bodies: IntArray, links: IntArray) -> tuple[str, ...]:
+        sides = zip(nodes.tolist(), bodies.tolist(), links.tolist(), strict=True)
+        return tuple([self._name(*side) for side in sides])
+
+    def _name(self, node: int, body: int, link: int) -> str:
+        if node >= 0:
+            return self.names[node] if node < len(self.names) else ""
+        owner = self.foreign_names.get((body, link), "")
+        return f"{owner + ', ' if owner else ''}body {body}, link {link}"
 
     def __repr__(self) -> str:
         """Show the number of contacts and the sum of forces [N] of each pair of nodes."""
-        pairs: dict[tuple[int, int], list[float]] = {}
-        for a, b, force in zip(
-            self.node_a.tolist(), self.node_b.tolist(), self.normal_forces.tolist(), strict=True
-        ):
+        pairs: dict[tuple[str, str], list[float]] = {}
+        for k, force in enumerate(self.normal_forces.tolist()):
+            a = self._title(int(self.node_a[k]), int(self.body_a[k]), int(self.link_a[k]))
+            b = self._title(int(self.node_b[k]), int(self.body_b[k]), int(self.link_b[k]))
             pairs.setdefault((a, b), []).append(force)
         told = [
-            f"{self._title(a)} on {self._title(b)}: {len(f)} points, {sum(f):.3g} N"
+            f"{a} on {b}: {len(f)} points, {sum(f):.3g} N"
             for (a, b), f in list(pairs.items())[:_MOST_PAIRS]
         ]
         more = len(pairs) - len(told)
         return f"Contacts({'; '.join(told)}{f'; and {more} pairs more' if more > 0 else ''})"
 
-    def _title(self, node: int) -> str:
-        name = self.names[node] if 0 <= node < len(self.names) else ""
-        return repr(name) if name else ("another's body" if node < 0 else f"node {node}")
+    def _title(self, node: int, body: int, link: int) -> str:
+        name = self._name(node, body, link)
+        return (repr(name) if node >= 0 else name) if name else f"node {node}"
 
 
 def read_contacts(
@@ -87,6 +102,7 @@ def read_contacts(
     only: Collection[EngineLink] | None = None,
     names: Sequence[str] = (),
     force_scale: float = 1.0,
+    name_of: Callable[[int, int, Sequence[float]], str] = lambda *_: "",
 ) -> Contacts:
     """Read the contacts that involve the scene's colliders.
 
@@ -96,6 +112,8 @@ def read_contacts(
         only: Links to which contacts are restricted, and which are side a then.
         names: Names of all nodes of the file.
         force_scale: See ``EngineSession.force_scale``.
+        name_of: Returns the name of what is at a body id, a link and a point of the world [m], for
+            bodies of other scenes; empty for those of nobody.
     """
     # Asked for one body, PyBullet swaps the sides but leaves the friction directions (measured):
     # all contacts are read, and sides swapped here.
@@ -124,6 +142,15 @@ def read_contacts(
     nodes[flip] = nodes[flip][:, ::-1]
     bodies[flip] = bodies[flip][:, ::-1]
 
+    links = np.array([row[3:5] for row in rows], dtype=np.intp).reshape(-1, 2)
+    links[flip] = links[flip][:, ::-1]
+    foreign = {
+        (row[1 + k], row[3 + k]): name_of(row[1 + k], row[3 + k], row[5 + k])
+        for row in rows
+        for k in (0, 1)
+        if index.colliders(row[1 + k], row[3 + k]) is None
+    }
+
     def vectors(column: int) -> FloatArray:
         return np.array([row[column] for row in rows], dtype=np.float64).reshape(-1, 3)
 
@@ -136,12 +163,15 @@ def read_contacts(
         node_b=nodes[:, 1],
         body_a=bodies[:, 0],
         body_b=bodies[:, 1],
+        link_a=links[:, 0],
+        link_b=links[:, 1],
         positions=0.5 * (vectors(5) + vectors(6)),
         normals=vectors(7) * sign[:, None],
         distances=numbers(8),
         normal_forces=force_scale * numbers(9),
         friction_forces=force_scale * friction * sign[:, None],
         names=names,
+        foreign_names=foreign,
     )
 
 

@@ -28,7 +28,7 @@ from gltf_bullet.bullet.joints.scene_arrays import (
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.session import EngineLink, EngineSession
-from gltf_bullet.bullet.state import velocity_before_turn
+from gltf_bullet.bullet.state import set_base_pose, velocity_before_turn
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.numba_aot.library import package_library
 from gltf_bullet.planning.body_plans import BodyPlan
@@ -194,6 +194,22 @@ class ArticulationSet(JointedLinks):
     def frame_of(self, node: int) -> tuple[int, int]:
         """Return the number of a body's articulation, and its frame there."""
         return self._frame_of[node]
+
+    def is_floating(self, node: int) -> bool:
+        """Return True if nothing holds the mechanism of a body: no fixed or kinematic base."""
+        number, _ = self.frame_of(node)
+        return all(
+            pybullet.getDynamicsInfo(body, -1, physicsClientId=self.client_id)[0] > 0.0
+            for body in self.articulations[number].body_ids
+        )
+
+    def move(self, node: int, present_from_past: Pose) -> None:
+        """Move the whole mechanism of a body in the world; velocities and joints stay."""
+        number, _ = self.frame_of(node)
+        for body in self.articulations[number].body_ids:
+            place, turn = pybullet.getBasePositionAndOrientation(body, self.client_id)
+            pose = present_from_past @ Pose(turn, place)
+            set_base_pose(self.client_id, body, pose.translation, pose.rotation_xyzw)
 
     def connect(
         self,

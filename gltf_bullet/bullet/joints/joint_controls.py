@@ -18,10 +18,10 @@ from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.scene_arrays import RowTable
 from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit, PhysicsScene
-from gltf_bullet.planning.joints.articulation_plan import JointPlan
+from gltf_bullet.planning.joints.articulation_plan import DofPlan, JointPlan
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.joints.rows import limit_range, needs_other_rows
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, quat_from_rotation_vector
 
 __all__ = ["DofHandle", "DofState", "DriveHandle", "JointControls"]
 
@@ -38,6 +38,11 @@ class DofHandle:
     """0, 1, 2 in the joint node's frame, or 3 for a ball (a PyBullet spherical joint)."""
     articulation: int
     velocity_index: int
+
+    @property
+    def size(self) -> int:
+        """Count of its numbers: three for a ball."""
+        return 3 if self.axis == BALL else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,14 +221,10 @@ class JointControls:
             position, velocity = pybullet.getJointStateMultiDof(
                 handle.body_id, handle.link_index, physicsClientId=client
             )[:2]
-            plan = next(
-                f
-                for f, i in zip(articulation.plan.dofs, articulation.record.dof_index, strict=True)
-                if i == index
-            )
             vector = np.array(pybullet.getAxisAngleFromQuaternion(position)[0])
             angle = pybullet.getAxisAngleFromQuaternion(position)[1]
-            turn = vector * math.remainder(angle, math.tau) * (-1.0 if plan.is_reversed else 1.0)
+            sign = -1.0 if self._plan_of(handle).is_reversed else 1.0
+            turn = vector * math.remainder(angle, math.tau) * sign
             force = articulation.row_force[index : index + 3]
             return DofState(
                 position=tuple(turn.tolist()),
@@ -242,6 +243,36 @@ class JointControls:
             lower=lower,
             upper=upper,
         )
+
+    def set_dof(
+        self, handle: DofHandle, position: Sequence[float], velocity: Sequence[float]
+    ) -> None:
+        """Set position and velocity of a degree of freedom, as :meth:`dof_state` returns them.
+
+        Call :meth:`recover` for its joint afterwards.
+        """
+        client = self._articulations[handle.articulation].client_id
+        if handle.axis != BALL:
+            pybullet.resetJointState(
+                handle.body_id, handle.link_index, position[0], velocity[0], physicsClientId=client
+            )
+            return
+        turn = -np.array(position) if self._plan_of(handle).is_reversed else np.array(position)
+        pybullet.resetJointStateMultiDof(
+            handle.body_id, handle.link_index, quat_from_rotation_vector(turn).tolist(),
+            list(velocity), physicsClientId=client,
+        )  # fmt: skip
+
+    def recover(self, joint_node: int) -> None:
+        """Let limits of a joint's bodies that were just violated by hand be restored gradually."""
+        articulation = self._articulations[self._rows[joint_node][0]]
+        articulation.recover(articulation.violated_limits())
+        articulation.refresh_native_limits()
+
+    def _plan_of(self, handle: DofHandle) -> DofPlan:
+        articulation = self._articulations[handle.articulation]
+        indices = articulation.record.dof_index
+        return articulation.plan.dofs[list(indices).index(handle.velocity_index)]
 
     def _hard_bounds(self, articulation: Articulation, index: int) -> tuple[float, float]:
         rows = articulation.rows
@@ -403,6 +434,5 @@ class JointControls:
             span = limit_range(row, self._limits[joint_node])
             rows.lower[r], rows.upper[r] = span.lower, span.upper
             rows.stiffness[r], rows.damping[r] = new.stiffness, new.damping
-        articulation.recover(articulation.violated_limits())
-        articulation.refresh_native_limits()
+        self.recover(joint_node)
         return True

@@ -125,12 +125,13 @@ def take_picture(
             seen = view_matrices(lamp.camera(), 1.0, 0.0, for_tiny_renderer=is_tiny)
             pixels = LIGHT_PIXELS if max(width, height) > _SMALL else LIGHT_PIXELS // 2
             light_depth = draw(seen, pixels, pixels).depth
+    layers = [] if points is None else [(picture, points)]
     if behind is not None and points is not None:
-        _draw_grids(behind, world_points(camera, matrices, behind.depth), planes or {})
-    layers = [layer for layer in (picture, behind) if layer is not None]
+        layers.append((behind, world_points(camera, matrices, behind.depth)))
+        _draw_grids(*layers[1], planes or {})
     if lamp is not None and light_depth is not None:
-        for layer in layers:
-            _shade(layer, camera, world_points(camera, matrices, layer.depth), lamp, light_depth)
+        for layer, places in layers:
+            _shade(layer, camera, places, lamp, light_depth)
     if behind is not None:
         mixed = alphas * picture.rgb + (1.0 - alphas) * behind.rgb
         picture.rgb[:] = np.round(mixed).astype(np.uint8)

@@ -214,7 +214,7 @@ class BodyVisuals:
 
     def of_static(self, plan: StaticPlan) -> int:
         """Return the visual shape of a static collider, at the origin of its body."""
-        if not self._shows_colliders:
+        if not self._shows_colliders and plan.node not in self._plans.bare:
             return self._dummy
         return self._of_colliders((PlacedShape(plan.shape.shape),), COLOR_OF_KIND[plan.kind])
 
@@ -281,7 +281,7 @@ class BodyVisuals:
 
     def finish_static(self, plan: StaticPlan, body_id: int) -> None:
         """Set the colour of the body of a static collider."""
-        if self._shows_colliders:
+        if self._shows_colliders or plan.node in self._plans.bare:
             self._paint((plan.shape,), body_id, -1, COLOR_OF_KIND[plan.kind])
 
     def _paint(

@@ -420,10 +420,16 @@ class EngineWorld:
 
     # --- queries and edits --------------------------------------------------------------------
 
-    def contacts(self, node: int | None, names: Sequence[str] = ()) -> Contacts:
+    def contacts(
+        self,
+        node: int | None,
+        names: Sequence[str] = (),
+        name_of: Callable[[int, int, Sequence[float]], str] = lambda *_: "",
+    ) -> Contacts:
         """Return contacts of the scene, or of a node's body or static collider."""
         links = None if node is None else self._table.links_around(node)
-        return read_contacts(self.client_id, self.colliders, links, names, self.session.force_scale)
+        scale = self.session.force_scale
+        return read_contacts(self.client_id, self.colliders, links, names, scale, name_of)
 
     def change_materials(self, physics: PhysicsScene) -> bool:
         """Set the colliders' materials anew; return False if other links are needed for them."""
@@ -480,10 +486,15 @@ class EngineWorld:
         return self.shown_links.all
 
     @property
-    def moving_ids(self) -> set[int]:
-        """Ids of the bodies of motion nodes."""
+    def moving_links(self) -> set[EngineLink]:
+        """Links with the colliders of motion nodes, but not of static ones that joints are at."""
         links_of = self._table.solid_links_of
-        return {link[0] for node in self.plan.bodies.anywhere for link in links_of(node)}
+        return {
+            link
+            for node, body in self.plan.bodies.anywhere.items()
+            if body.kind is not MotionKind.STATIC
+            for link in links_of(node)
+        }
 
     @property
     def collider_node_of_link(self) -> dict[EngineLink, int]:

@@ -1,12 +1,12 @@
 """The pictures of ``gltf-bullet simulate``: frames, camera and renderer.
 
-A film without a camera of the file frames everything that moves in the run: the simulation runs
-once to measure that, and a second time, identically from its start, to be drawn.
+A film without a camera of the file frames everything that moves in the run, which is known at its
+end: the states of its frames are kept, and drawn then. Nothing is simulated a second time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,11 +61,12 @@ class Film:
             require_media("imageio_ffmpeg", "--mp4")
         self._uses_egl = False
         self._scene: Scene | None = None
-        self._start: SceneState | None = None
+        self._states: dict[int, SceneState] = {}
         self._boxes: tuple[list[FloatArray], FloatArray] | None = None
         self._first: tuple[FloatArray, FloatArray] | None = None
         self._at_start = False
-        self._steps, self._box_steps, self._dt = 0, 1, 0.0
+        self._box_steps, self._film_steps, self._dt = 1, 1, 0.0
+        self._strip_steps: frozenset[int] = frozenset()
 
     @contextmanager
     def world(self, *, gravity: Vec3, time_step: float) -> Iterator[int]:
@@ -95,7 +96,12 @@ class Film:
 
     def begin(self, scene: Scene, steps: int, dt: float) -> None:
         """Prepare for a scene before its first step; ends the program if the camera is missing."""
-        self._scene, self._steps, self._dt = scene, steps, dt
+        options = self._options
+        self._scene, self._dt = scene, dt
+        self._film_steps = max(1, round(1.0 / (options.fps * dt)))
+        if options.filmstrip is not None:
+            evenly = np.linspace(0, steps, options.strip_frames).round()
+            self._strip_steps = frozenset(evenly.astype(int).tolist())
         self._box_steps = max(1, round(1.0 / (BOXES_PER_SECOND * dt)))
         name = self._options.camera
         if name is not None:
@@ -107,62 +113,68 @@ class Film:
             moving, resting = scene.pictures.boxes()
             self._first = (moving, resting)
         if self._options.is_moving:
-            self._start = scene.save_state()
             self._boxes = ([moving], resting)
 
     def watch(self, step: int) -> None:
-        """Sample the extent of the scene; called after every step of the first run."""
-        if self._boxes is not None and self._scene is not None and step % self._box_steps == 0:
-            self._boxes[0].append(self._scene.pictures.boxes()[0])
+        """Keep what the pictures need; called at the start and after every step of the run."""
+        scene = self._scene
+        if self._boxes is None or scene is None:
+            return
+        if step and step % self._box_steps == 0:
+            self._boxes[0].append(scene.pictures.boxes()[0])
+        if self._is_in_film(step) or step in self._strip_steps:
+            self._states[step] = scene.save_state(own_bodies_only=True)
 
-    def roll(self, run: Callable[[Callable[[int], None]], None], *, at_start: bool = False) -> None:
-        """Draw all requested pictures; for films the simulation is repeated.
+    def _is_in_film(self, step: int) -> bool:
+        has_film = self._options.mp4 is not None or self._options.gif is not None
+        return has_film and step % self._film_steps == 0
+
+    def draw(self, *, at_start: bool = False) -> None:
+        """Draw all requested pictures of the run; the scene stands as at its end afterwards.
 
         Args:
-            run: Makes all steps again.
             at_start: Frame the place of the start, since some objects fall for ever.
         """
         self._at_start = at_start
-        options, scene, start = self._options, self._scene, self._start
-        if scene is not None and start is not None:
-            wanted = {"--mp4": options.mp4, "--gif": options.gif, "--filmstrip": options.filmstrip}
-            names = ", ".join(name for name, path in wanted.items() if path is not None)
-            self._attempts.do(names, lambda: self._roll_film(scene, start, run))
+        options = self._options
         png = options.png
         if png is not None:
             camera = self._place_of_start() or options.camera
             self._attempts.do("--png", lambda: write_picture(png, self._draw(camera, smooth=True)))
+        wanted = {"--mp4": options.mp4, "--gif": options.gif, "--filmstrip": options.filmstrip}
+        names = ", ".join(name for name, path in wanted.items() if path is not None)
+        scene = self._scene
+        if scene is None or not self._states:
+            return
+        end = scene.save_state(own_bodies_only=True)
+        try:
+            self._attempts.do(names, lambda: self._draw_film(scene))
+        finally:
+            scene.restore_state(end)
 
-    def _roll_film(
-        self, scene: Scene, start: SceneState, run: Callable[[Callable[[int], None]], None]
-    ) -> None:
+    def _draw_film(self, scene: Scene) -> None:
+        from gltf_bullet.cli.waiting import waiting
+
         options = self._options
         camera = self._camera()
-        film_steps = max(1, round(1.0 / (options.fps * self._dt)))
         frames = Frames(
             self._attempts,
             mp4=options.mp4,
             gif=options.gif,
             filmstrip=options.filmstrip,
-            fps=1.0 / (film_steps * self._dt),
+            fps=1.0 / (self._film_steps * self._dt),
         )
-        strip = set(np.linspace(0, self._steps, options.strip_frames).round().astype(int))
-        has_film = options.mp4 is not None or options.gif is not None
-        has_strip = options.filmstrip is not None
-
-        def show(step: int) -> None:
-            in_film = has_film and step % film_steps == 0
-            in_strip = has_strip and step in strip
-            if in_film or in_strip:
-                pixels = self._draw(camera, smooth=not in_film)
-                if in_film:
-                    frames.add_moving(pixels)
-                if in_strip:
-                    frames.add_strip(scene.time, pixels)
-
-        scene.restore_state(start)
         try:
-            run(show)
+            with waiting("drawing") as show:
+                for number, (step, state) in enumerate(self._states.items()):
+                    scene.restore_state(state)
+                    in_film = self._is_in_film(step)
+                    pixels = self._draw(camera, smooth=not in_film)
+                    if in_film:
+                        frames.add_moving(pixels)
+                    if step in self._strip_steps:
+                        frames.add_strip(scene.time, pixels)
+                    show("drawing", (number + 1) / len(self._states))
         except BaseException:
             frames.discard()
             raise
@@ -179,7 +191,10 @@ class Film:
         all_moving, resting = self._boxes
         width, height = self._options.size
         return framing_camera(
-            course_boxes(all_moving), resting, self._scene.core.placement.up, width / height
+            course_boxes(all_moving, resting),
+            resting,
+            self._scene.core.placement.up,
+            width / height,
         )
 
     def _place_of_start(self) -> Camera | None:

@@ -25,6 +25,10 @@ class PlayerState:
     """True if the next step jumps to its time, because it was sought or begins."""
 
 
+_ROUNDING = 1e-9
+"""[s] Nearer to an end than this is at it."""
+
+
 class AnimationPlayer:
     """One glTF animation of a scene.
 
@@ -153,6 +157,10 @@ class AnimationPlayer:
         if not self._running:
             return
         time = self._time + self.speed * time_step
+        for end in (0.0, self.duration):
+            # Sums of steps are off by rounding: an animation that fills them shows its last key.
+            if abs(time - end) <= _ROUNDING:
+                time = end
         if 0.0 <= time <= self.duration:
             self._time = time
         elif self.loop and self.duration > 0.0:
@@ -193,17 +201,24 @@ class Animations(Sequence[AnimationPlayer]):
     """The animations of a scene, by index or name."""
 
     def __init__(
-        self, animations: Sequence[Animation], *, play: bool, guard: Callable[[], None]
+        self,
+        animations: Sequence[Animation],
+        *,
+        play: bool,
+        loop: bool = True,
+        guard: Callable[[], None],
     ) -> None:
         """Create players of all animations of a file.
 
         Args:
             animations: The animations of the file.
             play: True to run them from the first step on.
+            loop: True to start them over at their ends.
             guard: Raises an error if the scene is gone.
         """
         self._players = tuple(AnimationPlayer(a, k, guard) for k, a in enumerate(animations))
         for player in self._players:
+            player.loop = loop
             if play:
                 player.begin()
             # The scene has the first frame already when the first step begins.

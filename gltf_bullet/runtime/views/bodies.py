@@ -10,6 +10,7 @@ from gltf_bullet.bullet.state import link_state
 from gltf_bullet.model import MotionKind
 from gltf_bullet.number_ranges import finite_vector
 from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.runtime.views.posing import node_pose, set_node_pose
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["Body"]
@@ -60,6 +61,40 @@ class Body:
     def name(self) -> str:
         """The node's name."""
         return self._core.asset.tree.names[self.node]
+
+    @property
+    def position(self) -> FloatArray:
+        """Position of the node in the world [m], shape [3].
+
+        Setting it puts the body elsewhere, with the whole mechanism that it is jointed to;
+        velocities and joints stay. What joints hold at a fixed or kinematic base stays there, and
+        ``ValueError`` is raised: see ``JointView.set_position``.
+        """
+        return node_pose(self._alive(), self.node)[0]
+
+    @position.setter
+    def position(self, position: Sequence[float] | FloatArray) -> None:
+        core = self._alive()
+        with core.engine_errors():
+            set_node_pose(core, self.node, position=position)
+
+    @property
+    def orientation(self) -> FloatArray:
+        """Orientation of the node in the world, a quaternion xyzw, shape [4].
+
+        It is set as :attr:`position` is, about the node's origin.
+        """
+        return node_pose(self._alive(), self.node)[1]
+
+    @orientation.setter
+    def orientation(self, orientation: Sequence[float] | FloatArray) -> None:
+        core = self._alive()
+        with core.engine_errors():
+            set_node_pose(core, self.node, orientation=orientation)
+
+    def _alive(self) -> SceneCore:
+        self._core.require_alive()
+        return self._core
 
     @property
     def center_of_mass(self) -> FloatArray:

@@ -28,7 +28,19 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = ["NodePose", "Track", "add_animation", "node_poses", "write_pose", "write_posed"]
+__all__ = [
+    "NodePose",
+    "Track",
+    "add_animation",
+    "copy_down",
+    "node_poses",
+    "number_like",
+    "write_pose",
+    "write_posed",
+]
+
+NOISE = 1e-12
+"""Differences that are rounding [m, and parts of 1]: a node within them has not moved."""
 
 
 def write_pose(core: SceneCore, path: str | os.PathLike[str], *, force: bool) -> None:
@@ -140,12 +152,14 @@ def write_posed(
         root["nodes"] = nodes
     for index, pose in poses.items():
         node = nodes[index]
+        if _has_stayed(document.tree, index, pose):
+            continue
         node.pop("matrix", None)
         _set(node, "translation", pose.translation, (0.0, 0.0, 0.0))
         _set(node, "rotation", pose.rotation_xyzw, (0.0, 0.0, 0.0, 1.0))
         _set(node, "scale", pose.scale, (1.0, 1.0, 1.0))
     for pointer, (linear, angular) in velocities.items():
-        motion = _copy_down(root, pointer)
+        motion = copy_down(root, pointer)
         _set(motion, "linearVelocity", linear, (0.0, 0.0, 0.0))
         _set(motion, "angularVelocity", angular, (0.0, 0.0, 0.0))
     if tracks:
@@ -153,22 +167,53 @@ def write_posed(
     write_document(root, buffers, path)
 
 
+def _has_stayed(tree: NodeTree, node: int, pose: NodePose) -> bool:
+    """Return True if a node is where the file has it."""
+    turn = tree.rotations_xyzw[node]
+    size = max(1.0, float(np.abs(tree.translations[node]).max()))
+    return bool(
+        np.abs(pose.translation - tree.translations[node]).max() <= NOISE * size
+        and min(np.abs(pose.rotation_xyzw - s * turn).max() for s in (-1.0, 1.0)) <= NOISE
+        and np.abs(pose.scale / np.where(tree.scales[node], tree.scales[node], 1.0) - 1.0)[
+            tree.scales[node] != 0.0
+        ].max(initial=0.0)
+        <= NOISE
+    )
+
+
+def number_like(value: Any, before: Any) -> Any:
+    """Return a number as a file would have it where it had ``before``; others as they are.
+
+    Numbers that are equal but for rounding stay, whole numbers stay whole, and noise around zero is
+    zero.
+    """
+    if isinstance(value, bool) or not isinstance(value, float):
+        return value
+    is_number = isinstance(before, (int, float)) and not isinstance(before, bool)
+    if is_number and abs(value - before) <= NOISE * max(1.0, abs(before)):
+        return before
+    if isinstance(before, int) and is_number and value == round(value):
+        return int(value)
+    return 0.0 if abs(value) <= NOISE else value
+
+
 def _set(owner: dict[str, Any], key: str, value: FloatArray, default: Sequence[float]) -> None:
     """Set a vector; a default that the file did not state stays out."""
     if key not in owner and np.array_equal(value, default):
         return
-    owner[key] = [float(component) for component in value]
+    before = owner.get(key)
+    known = before if isinstance(before, list) and len(before) == len(value) else default
+    owner[key] = [number_like(float(value[k]), known[k]) for k in range(len(value))]
 
 
-def _copy_down(root: dict[str, Any], pointer: JsonPointer) -> dict[str, Any]:
-    """Copy the containers on the path to ``pointer``, which are shared; return its object."""
+def copy_down(root: dict[str, Any], pointer: JsonPointer) -> Any:
+    """Copy the containers on the path to ``pointer``, which are shared; return what is there."""
     owner: Any = root
     for token in pointer.tokens:
         key: Any = int(token) if isinstance(owner, list) else token
         owner[key] = list(owner[key]) if isinstance(owner[key], list) else dict(owner[key])
         owner = owner[key]
-    found: dict[str, Any] = owner
-    return found
+    return owner
 
 
 def add_animation(

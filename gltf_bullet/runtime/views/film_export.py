@@ -21,6 +21,7 @@ from gltf_bullet.runtime.views.shown_meshes import (
     TRIGGER_ALPHA,
     Shown,
     ShownMesh,
+    is_moved,
     mesh_boxes,
     mesh_matrices,
     shown_meshes,
@@ -148,9 +149,10 @@ def _drawn(
 
     stood = stage(meshes)
     covers = stage(veils) if veils else None
-    moves = np.array([mesh.owner is not None for mesh in meshes], dtype=bool)
+    moves = np.array([is_moved(core, mesh.owner) for mesh in meshes], dtype=bool)
     boxes = [mesh_boxes(meshes, mesh_matrices(core, meshes, frame)) for frame in frames]
-    moving, resting = course_boxes([frame[moves] for frame in boxes]), boxes[0][~moves]
+    resting = boxes[0][~moves]
+    moving = course_boxes([frame[moves] for frame in boxes], resting)
     width, height = look.size
     up = np.asarray(core.placement.up, dtype=np.float64)
     camera = look.camera or framing_camera(moving, resting, up, width / height)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -11,6 +13,7 @@ from gltf_bullet.bullet.joints.joint_controls import DofHandle, DofState
 from gltf_bullet.model import DofKind, Joint, JointDrive, JointLimit
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.nodes import ByNode
+from gltf_bullet.runtime.views.posing import set_joint_position
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["DegreeOfFreedom", "JointView", "Targets", "set_drive_targets"]
@@ -105,6 +108,66 @@ class JointView:
         self._core.require_alive()
         handles = self._core.joint_controls.dofs(self.node)
         return tuple(DegreeOfFreedom(self._core, handle) for handle in handles)
+
+    @property
+    def position(self) -> float | tuple[float, ...]:
+        """Coordinates of all degrees of freedom, :attr:`DegreeOfFreedom.position` one by one.
+
+        A single number [m] or [rad] for a joint with one. Setting it calls :meth:`set_position`.
+        """
+        return _single(tuple(v for dof in self.degrees_of_freedom for v in dof.state.position))
+
+    @position.setter
+    def position(self, position: float | Sequence[float] | FloatArray) -> None:
+        self.set_position(position)
+
+    @property
+    def velocity(self) -> float | tuple[float, ...]:
+        """Rates of :attr:`position` [m/s] or [rad/s]."""
+        return _single(tuple(v for dof in self.degrees_of_freedom for v in dof.state.velocity))
+
+    def set_position(
+        self,
+        position: float | Sequence[float] | FloatArray,
+        velocity: float | Sequence[float] | FloatArray | None = None,
+    ) -> None:
+        """Put the joint somewhere at once, and what it carries with it, as ``resetJointState``.
+
+        Drive targets stay as they are, limits are not asked (a violated one pushes back slowly),
+        and nothing is felt by what is in the way.
+
+        Args:
+            position: Coordinates [m] or [rad], one for each degree of freedom, of a ball the three
+                numbers of the rotation vector.
+            velocity: Their rates [m/s] or [rad/s]; ``None``: at rest.
+
+        Raises:
+            ValueError: A wrong number of numbers, or one that is not finite.
+        """
+        self._core.require_alive()
+        with self._core.engine_errors():
+            set_joint_position(self._core, self.node, position, velocity)
+
+    def set_gains(self, stiffness: float, damping: float) -> None:
+        """Set the gains of this joint's drives, and of no other joint that shares its description.
+
+        Args:
+            stiffness: [N/m] or [N m/rad]; of drives by acceleration [1/s^2].
+            damping: [N s/m] or [N m s/rad]; of drives by acceleration [1/s].
+
+        Raises:
+            ValueError: The joint has no drive that acts, or a gain is negative or not finite.
+        """
+        self._core.require_alive()
+        for name, value in (("stiffness", stiffness), ("damping", damping)):
+            if not 0.0 <= value < math.inf:
+                raise ValueError(f"{name} is {value!r}; must be a finite number of 0 or more")
+        controls, acts = self._core.joint_controls, False
+        for index, drive in enumerate(self.drives):
+            gains = replace(drive, stiffness=float(stiffness), damping=float(damping))
+            acts |= controls.set_drive(self.node, index, gains)
+        if not acts:
+            raise ValueError(f"joint {self.name or self.node!r} has no drive that acts")
 
     @property
     def limits(self) -> tuple[JointLimit, ...]:

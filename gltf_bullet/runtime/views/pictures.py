@@ -25,10 +25,23 @@ from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.gltf.cameras import read_camera
 from gltf_bullet.output_files import written_aside
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan
-from gltf_bullet.rendering.camera import Camera, camera_on_box, framed_box, framing_camera
+from gltf_bullet.rendering.camera import (
+    Camera,
+    ViewMatrices,
+    camera_on_box,
+    framed_box,
+    framing_camera,
+    view_matrices,
+)
+from gltf_bullet.rendering.shading import world_points
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.nodes import ByNode
-from gltf_bullet.runtime.views.shown_meshes import TRIGGER_ALPHA, stand_ins, trigger_stand_ins
+from gltf_bullet.runtime.views.shown_meshes import (
+    TRIGGER_ALPHA,
+    is_moved,
+    stand_ins,
+    trigger_stand_ins,
+)
 from gltf_bullet.scene import Lens, PerspectiveLens
 from gltf_bullet.suggestions import did_you_mean
 from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_quats
@@ -53,6 +66,44 @@ class Picture:
     """glTF node per pixel, -1 in the background and -2 for bodies of others; shape [height, width].
     A transparent surface hides what is behind it, also in ``depth``.
     """
+    camera: Camera | None = None
+    """The camera, at its pose at that time; ``None`` for pictures that nobody took."""
+
+    @property
+    def intrinsics(self) -> FloatArray:
+        """Camera matrix in OpenCV's convention, shape [3, 3]: focal lengths and centre [pixels].
+
+        ``intrinsics @ (x, y, z)`` is ``z * (column, row, 1)`` of a point to the right, downwards
+        and away from the camera [m]; pixels are counted from 0 and have their numbers in their
+        middles. Of an orthographic camera it maps ``(x, y, 1)`` to ``(column, row, 1)``.
+        """
+        height, width = self.depth.shape
+        projection = self._matrices().projection
+        return np.array(
+            [
+                [0.5 * width * projection[0, 0], 0.0, 0.5 * (width - 1)],
+                [0.0, 0.5 * height * projection[1, 1], 0.5 * (height - 1)],
+                [0.0, 0.0, 1.0],
+            ]
+        )
+
+    def points(self) -> FloatArray:
+        """Return the point of the world at each pixel [m], shape [height, width, 3].
+
+        They are NaN in the background.
+        """
+        found = world_points(self._taken_by(), self._matrices(), self.depth)
+        found[~np.isfinite(self.depth)] = np.nan
+        return found
+
+    def _matrices(self) -> ViewMatrices:
+        height, width = self.depth.shape
+        return view_matrices(self._taken_by(), width / height, 0.0, for_tiny_renderer=False)
+
+    def _taken_by(self) -> Camera:
+        if self.camera is None:
+            raise ValueError("the picture has no camera")
+        return self.camera
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the colours as a file; folders above it are made.
@@ -245,7 +296,9 @@ class _Painter:
         shows_planes = core.options.visuals == "collider" or (
             self._stand_ins is not None and core.asset.automatic_visuals == "collider"
         )
-        self._planes = _endless_planes(core) if shows_planes else {}
+        is_filled = core.options.visuals == "auto" or self._stand_ins is not None
+        bare = core.asset.bare_colliders if is_filled else frozenset()
+        self._planes = _endless_planes(core, None if shows_planes else bare)
         self._picking = NodePicking([shown.visual for shown in self._several])
 
     def close(self) -> None:
@@ -304,24 +357,25 @@ class _Painter:
         nodes = np.zeros((0, 0), dtype=np.int32)
         if with_nodes:
             nodes = self._nodes(raw, camera, width, height, reach)
-        return Picture(rgb=raw.rgb, depth=raw.depth, segmentation=nodes)
+        return Picture(rgb=raw.rgb, depth=raw.depth, segmentation=nodes, camera=camera)
 
     def boxes(self) -> tuple[FloatArray, FloatArray]:
         """Return corners of the boxes that move, and that rest [m], shape [n, 2, 3] each."""
         core = self._core
-        moving_ids = core.world.moving_ids
+        movers = core.world.moving_links
         moving: list[FloatArray] = []
         resting: list[FloatArray] = []
         for body_id in core.world.body_ids:
-            boxes = body_boxes(core.client_id, body_id)
-            (moving if body_id in moving_ids else resting).extend(boxes)
+            # Anchors of joints, and floors that these are on, are links of what moves.
+            for link, box in enumerate(body_boxes(core.client_id, body_id), start=-1):
+                (moving if (body_id, link) in movers else resting).append(box)
         if self._shown:
             matrices = core.nodes.shown_matrices(self._shown)
             turns = matrices[:, :3, :3]
             middles = np.einsum("kij,kj->ki", turns, self._centers) + matrices[:, :3, 3]
             reaches = np.einsum("kij,kj->ki", np.abs(turns), self._halves)
             found = np.stack([middles - reaches, middles + reaches], axis=1)
-            moves = np.array([shown.body_id in moving_ids for shown in self._shown])
+            moves = np.array([is_moved(core, shown.owner) for shown in self._shown])
             moving.extend(found[moves])
             resting.extend(found[~moves])
         return (np.array(moving).reshape(-1, 2, 3), np.array(resting).reshape(-1, 2, 3))
@@ -363,15 +417,22 @@ class _Painter:
         return result.astype(np.int32)
 
 
-def _endless_planes(core: SceneCore) -> dict[tuple[int, int], FloatArray]:
-    """Return world_from_plane, normal y, of infinite planes by body id and link."""
+def _endless_planes(
+    core: SceneCore, only: frozenset[int] | None
+) -> dict[tuple[int, int], FloatArray]:
+    """Return world_from_plane, normal y, of infinite planes by body id and link.
+
+    ``only``: the collider nodes of interest; ``None``: all.
+    """
     frames = core.nodes.frames_now()
     link_of_node = {node: link for link, node in core.world.collider_node_of_link.items()}
     return {
         link_of_node[plan.node]: frames.pose(plan.node).matrix()
         @ plan.shape.body_from_shape.matrix()
         for plan in core.world.plan.bodies.statics
-        if isinstance(plan.shape.shape, InfinitePlanePlan) and plan.node in link_of_node
+        if isinstance(plan.shape.shape, InfinitePlanePlan)
+        and plan.node in link_of_node
+        and (only is None or plan.node in only)
     }
 
 

@@ -113,6 +113,7 @@ def set_value(core: SceneCore, pointer: str, value: Any) -> None:
     _require_text(pointer)
     if pointer.endswith(_LENGTH):
         raise UnknownNameError(f"{pointer} is read-only")
+    core.model.acted.discard(pointer)
     node = _node_field(core, pointer)
     if node is not None:
         _set_node(core, *node, value)
@@ -204,6 +205,7 @@ def _set_node(core: SceneCore, node: int, field: str, value: Any) -> None:
     numbers = _node_numbers(value, field, f"/nodes/{node}/{field}")
     if field == "weights":
         core.set_weights(node, numbers)
+        core.model.placed[node, field] = tuple(numbers.tolist())
         return
     if numbers.shape != (_NODE_FIELDS[field],):
         raise ValueError(f"/nodes/{node}/{field}: must have {_NODE_FIELDS[field]} numbers")
@@ -219,6 +221,9 @@ def _set_node(core: SceneCore, node: int, field: str, value: Any) -> None:
         scale = numbers
     core.followers.notify(Jump.BEGINS)
     core.place_node(node, matrices_from_trs(translation, rotation, scale))
+    core.model.placed[node, field] = tuple(
+        {"translation": translation, "rotation": rotation, "scale": scale}[field].tolist()
+    )
     core.followers.notify(Jump.ENDS)
 
 

@@ -6,7 +6,7 @@ They are independent of the scene's visuals in PyBullet: training scenes have no
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from gltf_bullet.bullet.rendering.stand_ins import StandIn, StandIns
 from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.rendering.render_meshes import plan_visuals
 from gltf_bullet.rendering.solids import COLOR_OF_KIND, solid
@@ -25,6 +26,7 @@ __all__ = [
     "TRIGGER_ALPHA",
     "Shown",
     "ShownMesh",
+    "is_moved",
     "mesh_boxes",
     "mesh_matrices",
     "shown_meshes",
@@ -34,7 +36,7 @@ __all__ = [
 ]
 
 Shown = Literal["auto", "mesh", "collider"]
-"""``auto``: the file's meshes, and colliders of moving bodies without any."""
+"""``auto``: the file's meshes, and colliders of what has none."""
 
 
 TRIGGER_ALPHA = 0.3
@@ -66,6 +68,7 @@ def shown_meshes(core: SceneCore, shown: Shown = "auto") -> tuple[ShownMesh, ...
         if best == "auto":
             seen = {owner for _, owner, *_ in found}
             found += [entry for entry in _bodies(core) if entry[1] not in seen]
+            found += _statics(core, core.asset.bare_colliders)
     else:
         found = _colliders(core) if shown == "collider" else _render_meshes(core)
     names = [core.asset.tree.names[node] or f"node {node}" for node, *_ in found]
@@ -115,15 +118,22 @@ def _render_meshes(core: SceneCore) -> _Found:
 
 
 def _colliders(core: SceneCore) -> _Found:
+    return _statics(core) + _bodies(core)
+
+
+def _statics(core: SceneCore, only: Container[int] | None = None) -> _Found:
+    """Return static colliders; those of some nodes, or all."""
     plan = core.world.plan.bodies
     frames = core.nodes.frames_now()
     found: _Found = []
     for static in plan.statics:
+        if only is not None and static.node not in only:
+            continue
         endless = isinstance(static.shape.shape, InfinitePlanePlan)
         mesh = solid([static.shape], COLOR_OF_KIND[static.kind])
         owner = static.node if static.owner >= 0 else None
         found.append((static.node, owner, mesh, frames.pose(static.node).matrix(), endless))
-    return found + _bodies(core)
+    return found
 
 
 def _bodies(core: SceneCore) -> _Found:
@@ -147,7 +157,10 @@ def stand_ins(core: SceneCore) -> StandIns | None:
     shapes: list[StandIn] = []
     owners: list[int | None] = []
     matrices: list[FloatArray] = []
-    for static in plan.statics if best == "collider" else ():
+    bare = core.asset.bare_colliders
+    for static in plan.statics:
+        if best != "collider" and static.node not in bare:
+            continue
         mesh = solid([static.shape], COLOR_OF_KIND[static.kind])
         shapes.append(StandIn(mesh=mesh, link=(world.static_ids[static.node], -1)))
         owners.append(static.node if static.owner >= 0 else None)
@@ -221,6 +234,12 @@ def mesh_matrices(
     if moving.any():
         result[moving] = core.nodes.rigid_matrices(owners[moving], world_from_node)
     return result
+
+
+def is_moved(core: SceneCore, owner: int | None) -> bool:
+    """Return True if something moves what an owner carries: not a static body, nor nothing."""
+    body = None if owner is None else core.world.plan.bodies.bodies.get(owner)
+    return owner is not None and (body is None or body.kind is not MotionKind.STATIC)
 
 
 def mesh_boxes(meshes: tuple[ShownMesh, ...], matrices: FloatArray) -> FloatArray:

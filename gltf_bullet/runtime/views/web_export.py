@@ -21,6 +21,7 @@ from gltf_bullet.runtime.views.pictures import Pictures
 from gltf_bullet.runtime.views.shown_meshes import (
     Shown,
     ShownMesh,
+    is_moved,
     mesh_boxes,
     mesh_matrices,
     shown_meshes,
@@ -292,6 +293,7 @@ def _course(
     core: SceneCore, meshes: tuple[ShownMesh, ...], frames: list[FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
     """Return the boxes of what moves over all frames, and of what rests."""
-    moves = np.array([mesh.owner is not None for mesh in meshes], dtype=bool)
+    moves = np.array([is_moved(core, mesh.owner) for mesh in meshes], dtype=bool)
     boxes = [mesh_boxes(meshes, mesh_matrices(core, meshes, frame)) for frame in frames]
-    return course_boxes([frame[moves] for frame in boxes]), boxes[0][~moves]
+    resting = boxes[0][~moves]
+    return course_boxes([frame[moves] for frame in boxes], resting), resting

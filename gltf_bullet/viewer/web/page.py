@@ -10,11 +10,13 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gltf_bullet.diagnostics import Issue
+from gltf_bullet.errors import GltfBulletError
 from gltf_bullet.printable import printable
 from gltf_bullet.runtime.views.shown_meshes import Shown
 from gltf_bullet.runtime.views.web_export import WebStage, aim_at_scene, open_server, stop_server
@@ -24,6 +26,7 @@ from gltf_bullet.viewer.keys import LAYERS
 from gltf_bullet.viewer.layers import SceneLayers
 from gltf_bullet.viewer.playback import Playback
 from gltf_bullet.viewer.strokes import Labels, Strokes
+from gltf_bullet.viewer.tuning import Field, Tuning
 
 if TYPE_CHECKING:
     import viser
@@ -215,6 +218,9 @@ MOST_OPEN = 8
 _KEY = re.compile(r" \((space|.)\)$")
 """Keys in labels of the window; a browser has its own."""
 
+TUNED = "tuned.glb"
+"""Name that is offered for what is saved."""
+
 Put = Callable[[str, Any], None]
 """Takes a command and its value, from any thread."""
 
@@ -232,6 +238,7 @@ class Panel:
         issues: Iterable[Issue],
         *,
         acts: bool = False,
+        events: Iterable[str] = (),
     ) -> None:
         """Create the panel.
 
@@ -243,6 +250,7 @@ class Panel:
             nodes: Labels of the nodes that can be chosen.
             issues: Findings, a line each.
             acts: True if the file has a behavior graph, whose variables and log are shown.
+            events: Ids of the graph's custom events, a button each.
         """
         self._gui, self._put = server.gui, put
         controls = list(controls)
@@ -269,9 +277,19 @@ class Panel:
             self.node: Any = self._gui.add_dropdown("show", (NOBODY, *nodes))
             self.node.on_update(lambda event: put("node", event.target.value))
             self._properties = self._gui.add_markdown("")
+        self._values = self._folder("Values", opened=True)
+        self._fields: list[Any] = []
+        with self._folder("Keep", opened=False):
+            self._add(Control(label="undo", command="undo"))
+            name: Any = self._gui.add_text("file", TUNED)
+            save = self._gui.add_button("save as")
+            save.on_click(lambda _: put("save", name.value))
+            self._kept = self._gui.add_markdown("")
         self._behavior: Any = None
         if acts:
             with self._folder("Behavior"):
+                for event in events:
+                    self._add(Control(label=f"send {printable(event)}", command=f"event {event}"))
                 self._behavior = self._gui.add_markdown("")
         lines = [
             f"**{issue.code}** " + plain_markdown(f"{issue.where}: {issue.message}")
@@ -338,6 +356,25 @@ class Panel:
             self._behavior.content = words[2]
         self._words = words
 
+    def tune(self, fields: Sequence[Field]) -> None:
+        """Show fields for these values, which put ``("field N", value)``."""
+        for handle in self._fields:
+            handle.remove()
+        self._fields = []
+        with self._values:
+            for k, field in enumerate(fields):
+                label = printable(field.label)
+                if isinstance(field.value, bool):
+                    made: Any = self._gui.add_checkbox(label, field.value)
+                else:
+                    made = self._gui.add_number(label, float(field.value))
+                self._watch(made, f"field {k}")
+                self._fields.append(made)
+
+    def tell(self, text: str) -> None:
+        """Show what became of a change."""
+        self._kept.content = plain_markdown(text)
+
     def remove(self) -> None:
         """Remove the panel."""
         for handle in self._top:
@@ -388,6 +425,10 @@ class WebPage:
         self._texts = WebTexts(self.server.scene, "/layers/texts")
         self._labels: dict[str, int] = {}
         self._chosen: int | None = None
+        self._tuning: Tuning | None = None
+        self._fields: tuple[Field, ...] = ()
+        self.folder = Path.cwd()
+        """Folder that files are saved in."""
         self._world: object = None
         self._drawn = self._said = -np.inf
         self._turning = threading.RLock()
@@ -421,9 +462,12 @@ class WebPage:
         rebuilt = scene is not None and scene.core.world is not self._world
         if playback.loads == self._loads and not rebuilt:
             return
-        is_first, self._loads = self._loads <= 0 < playback.loads, playback.loads
+        is_first, is_new = self._loads <= 0 < playback.loads, playback.loads != self._loads
+        self._loads = playback.loads
         self._clear()
-        self._labels, self._chosen = {}, None
+        self._labels = {}
+        if is_new:
+            self._chosen, self._tuning = None, None if scene is None else Tuning(scene)
         if scene is not None:
             self._world = scene.core.world
             self._stage = WebStage(self.server, scene.core, self._visuals)
@@ -441,7 +485,11 @@ class WebPage:
             self._labels,
             playback.issues,
             acts=scene is not None and scene.behavior is not None,
+            events=() if scene is None or scene.behavior is None else scene.behavior.events,
         )
+        if self._chosen is not None:
+            self._panel.node.value = self._label_of(self._chosen)
+            self._tune()
         self._drawn = self._said = -np.inf
 
     def _clear(self) -> None:
@@ -467,11 +515,54 @@ class WebPage:
         elif kind == "node":
             self._chosen = self._labels.get(value)
             self._hover(self._chosen)
+            self._tune()
             self._said = -np.inf
+        elif kind in ("field", "undo", "save"):
+            self._change(kind, rest, value)
+        elif kind == "event":
+            self._send(rest)
         elif kind in ("speed", "drive"):
             self._commands.slide(command, float(value))
         else:
             self._commands.do(command)
+
+    def _tune(self) -> None:
+        """Show fields for the values of the chosen node."""
+        chosen, tuning = self._chosen, self._tuning
+        self._fields = () if chosen is None or tuning is None else tuning.fields(chosen)
+        if self._panel is not None:
+            self._panel.tune(self._fields)
+
+    def _change(self, kind: str, rest: str, value: Any) -> None:
+        """Set a value, take the last one back, or save all."""
+        if self._tuning is None or self._panel is None:
+            return
+        if kind == "save":
+            self._panel.tell(self._tuning.save(str(value), self.folder))
+            return
+        if kind == "undo":
+            told = self._tuning.undo()
+        else:
+            number = int(rest)
+            # Setting a field's handle from here reports the value that the scene has already.
+            if number >= len(self._fields) or self._fields[number].value == value:
+                return
+            told = self._tuning.set(self._fields[number], value)
+        self._panel.tell(told or f"{self._tuning.count} changes")
+        self._tune()
+
+    def _send(self, event: str) -> None:
+        """Send an event to the file's behavior graph, its values as they are by default."""
+        scene = self.playback.scene
+        if scene is None or scene.behavior is None or self._panel is None:
+            return
+        try:
+            scene.behavior.send(event)
+        except (GltfBulletError, KeyError, TypeError, ValueError) as error:
+            self._panel.tell(f"{event}: {error}")
+
+    def _label_of(self, node: int) -> str:
+        return next((name for name, k in self._labels.items() if k == node), NOBODY)
 
     def switch(self, layers: Iterable[str], *, on: bool) -> None:
         """Switch layers on or off.
@@ -497,7 +588,7 @@ class WebPage:
 
     def _picker(self, node: int) -> Callable[[Any], Any]:
         async def pick(event: Any) -> None:
-            label = next((name for name, k in self._labels.items() if k == node), NOBODY)
+            label = self._label_of(node)
             origin, direction = np.array(event.ray_origin), np.array(event.ray_direction)
             self._events.put(lambda: self._choose(label))
             self._events.put(lambda: self._select(node, origin, direction))
