@@ -14,7 +14,12 @@ configure(
         title="the joint solver",
         modules=tuple(
             f"gltf_bullet.solver.{name}"
-            for name in ("step_kernel", "engine.stepping", "triggers.watching", "engine.free_motion")
+            for name in (
+                "step_kernel",
+                "engine.stepping",
+                "triggers.watching",
+                "engine.free_motion",
+            )
         ),  # the contacts' comes with the second
         sources=(_HERE.with_name("numba_aot"), _HERE),
         libraries=_HERE / "compiled",

@@ -367,8 +367,8 @@ def _go_through(
             if not has_joints(scenes, row):
                 continue
             one, contacts = _address_of_row(scenes, row), scenes[row, SCENE.touching]
-            free = _free_bodies(scenes, row)
-            solved = (one, 1, width, _STAGES_OF_SOLVE, 0, contacts, free, dt)
+            bodies = _free_bodies(scenes, row)
+            solved = (one, 1, width, _STAGES_OF_SOLVE, 0, contacts, bodies, dt)
             status = call(engine.solve, solved)
             scenes[row, SCENE.status] = status
             found |= status
