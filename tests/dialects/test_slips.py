@@ -63,6 +63,16 @@ def test_a_misspelt_property_gets_a_suggestion() -> None:
     assert "did you mean" not in messages["colour"]
 
 
+def test_half_extents_are_led_to_the_size() -> None:
+    shapes = {"shapes": [{"type": "box", "box": {"halfExtents": [1, 1, 1]}}]}
+    root = {
+        "extensionsUsed": ["KHR_implicit_shapes"],
+        "extensions": {"KHR_implicit_shapes": shapes},
+    }
+    (message,) = [text for code, _, text in found(root) if code == "UNKNOWN_PROPERTY"]
+    assert "did you mean 'size', the whole edges?" in message
+
+
 def test_an_omi_motion_without_a_type_is_dynamic() -> None:
     """Published files have it."""
     body = {"motion": {"mass": 2}}
