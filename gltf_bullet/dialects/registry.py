@@ -8,7 +8,7 @@ from typing import Final
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.model.properties import Dialect
-from gltf_bullet.suggestions import did_you_mean
+from gltf_bullet.suggestions import did_you_mean, near_names
 
 __all__ = [
     "EXTENSION_IGNORED",
@@ -147,4 +147,9 @@ def _places_of_extensions(document: Document) -> dict[str, JsonPointer]:
 
 def _suggestion(name: str) -> str:
     """The end of a message about an extension that looks like one of physics but for a slip."""
-    return did_you_mean(name, PHYSICS_EXTENSIONS, similar=0.85) if len(name) < 60 else ""
+    if len(name) >= 60:
+        return ""
+    # Another vendor's extension may have the same name behind its prefix: no slip of the pen.
+    vendor = name.partition("_")[0]
+    known = [known for known in PHYSICS_EXTENSIONS if near_names(vendor, [known.partition("_")[0]])]
+    return did_you_mean(name, known, similar=0.85)

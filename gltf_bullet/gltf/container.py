@@ -7,6 +7,7 @@ long since it recognises other formats too, for a message about what to do with 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import struct
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, NoReturn, Ty
 import msgspec
 
 from gltf_bullet.collection import no_collection
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.gltf.fields import JsonObject
 
@@ -138,6 +139,9 @@ GLB_CHUNK_IGNORED = IssueKind(
 )
 JSON_MALFORMED = IssueKind(
     "JSON_MALFORMED", Severity.ERROR, "the file is neither GLB nor valid JSON: {got}"
+)
+JSON_DUPLICATE_KEY = IssueKind(
+    "JSON_DUPLICATE_KEY", Severity.ERROR, "the key {got} stands twice in one object; must be unique"
 )
 JSON_NOT_OBJECT = IssueKind(
     "JSON_NOT_OBJECT", Severity.ERROR, "the JSON root is {got}; must be an object"
@@ -343,7 +347,7 @@ def _split_glb(data: bytes, path: str, diagnostics: Diagnostics) -> tuple[bytes,
 def _decode_json(
     text: bytes, path: str, diagnostics: Diagnostics, limits: ReadLimits
 ) -> JsonObject:
-    """Decode RFC 8259 JSON; a repeated key takes its last value, as in ECMAScript."""
+    """Decode RFC 8259 JSON; a repeated key is refused, as glTF 2.0, "JSON Encoding", asks."""
     if text[:3] == b"\xef\xbb\xbf":
         diagnostics.report(JSON_BYTE_ORDER_MARK, ROOT)
         text = text[3:]
@@ -359,14 +363,60 @@ def _decode_json(
         _fail(path, diagnostics, JSON_TOO_DEEP, allowed=limits.max_json_depth)
     if not isinstance(root, dict):
         _fail(path, diagnostics, JSON_NOT_OBJECT, got=type(root).__name__)
+    # Only a file that repeats a key pays for the slow second reading that finds it.
+    if _key_count(text) != _key_count(msgspec.json.encode(root)):
+        at, key = _duplicate_key(text)
+        diagnostics.report(JSON_DUPLICATE_KEY, at, got=repr(key[:60]))
+        raise ContainerError(path, diagnostics.issues)
     return root
 
 
+def _key_count(valid_json: bytes) -> int:
+    """Number of keys of all objects: colons outside of strings."""
+    text = re.sub(rb"\\.", b"", valid_json) if b"\\" in valid_json else valid_json
+    colons = text.translate(None, _ALL_BUT_COLONS_AND_QUOTES)
+    return sum(map(len, colons.split(b'"')[::2]))
+
+
+def _duplicate_key(valid_json: bytes) -> tuple[JsonPointer, str]:
+    """Pointer of an object that states a key twice, and the key."""
+    repeated: dict[int, str] = {}
+
+    def kept(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            repeated[id(found)] = next(name for name in names if names.count(name) > 1)
+            objects.append(found)  # an object that is not kept could lend its id to another one
+        return found
+
+    objects: list[dict[str, Any]] = []
+    waiting = [(ROOT, json.loads(valid_json, object_pairs_hook=kept))]
+    while waiting:
+        at, value = waiting.pop()
+        if id(value) in repeated:
+            return at, repeated[id(value)]
+        if isinstance(value, dict):
+            waiting += [(at / name, member) for name, member in value.items()]
+        elif isinstance(value, list):
+            waiting += [(at / place, member) for place, member in enumerate(value)]
+    return ROOT, next(iter(repeated.values()))  # it stands in a value that a later one replaced
+
+
 def _reason(text: bytes, exc: Exception) -> str:
+    """Why ``text`` is no JSON, with line and column counted from 1."""
     literal = re.search(rb"[\[:,]\s*(-?(?:NaN|Infinity|inf|nan))\b", text)
     if literal is not None:
-        return f"{literal[1].decode()} is no JSON number (byte {literal.start(1)})"
-    return str(exc)
+        return f"{literal[1].decode()} is no JSON number ({_place(text, literal.start(1))})"
+    said = str(exc)
+    byte = re.search(r"\(byte (\d+)\)", said)
+    return said if byte is None else said.replace(byte[0], f"({_place(text, int(byte[1]))})")
+
+
+def _place(text: bytes, byte: int) -> str:
+    before = text[:byte]
+    column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
+    return f"line {before.count(bytes([10])) + 1}, column {column}"
 
 
 def _is_deeper_than(valid_json: bytes, limit: int) -> bool:
@@ -389,6 +439,7 @@ def _is_deeper_than(valid_json: bytes, limit: int) -> bool:
 
 
 _ALL_BUT_BRACKETS_AND_QUOTES = bytes(set(range(256)) - set(b'[]{}"'))
+_ALL_BUT_COLONS_AND_QUOTES = bytes(set(range(256)) - set(b':"'))
 
 
 def _is_pygltflib(source: object) -> bool:

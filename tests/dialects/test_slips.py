@@ -23,6 +23,7 @@ def found(root: dict[str, Any]) -> list[tuple[str, str, str]]:
         ("KHR_physics_rigid_body", "KHR_physics_rigid_bodies"),
         ("KHR_implicit_shape", "KHR_implicit_shapes"),
         ("OMI_colliders", "OMI_collider"),
+        ("KRH_physics_rigid_bodies", "KHR_physics_rigid_bodies"),
         ("khr_physics_rigid_bodies", "KHR_physics_rigid_bodies"),
     ],
 )
@@ -40,7 +41,9 @@ def test_a_misspelt_extension_gets_a_suggestion(wrong: str, right: str) -> None:
     assert f"did you mean '{right}'" in message
 
 
-@pytest.mark.parametrize("name", ["OMI_seat", "KHR_audio", "VENDOR_physics", "x" * 1000])
+@pytest.mark.parametrize(
+    "name", ["OMI_seat", "HF_rigid_bodies", "KHR_audio", "VENDOR_physics", "x" * 1000]
+)
 def test_an_extension_of_somebody_else_gets_none(name: str) -> None:
     ((code, _, message),) = found({"extensionsUsed": [name]})
     assert code == "EXTENSION_IGNORED"
@@ -58,6 +61,16 @@ def test_a_misspelt_property_gets_a_suggestion() -> None:
     assert "did you mean 'mass' or" in messages["Mass"]
     assert "did you mean 'linearVelocity'?" in messages["linearVelocty"]
     assert "did you mean" not in messages["colour"]
+
+
+def test_half_extents_are_led_to_the_size() -> None:
+    shapes = {"shapes": [{"type": "box", "box": {"halfExtents": [1, 1, 1]}}]}
+    root = {
+        "extensionsUsed": ["KHR_implicit_shapes"],
+        "extensions": {"KHR_implicit_shapes": shapes},
+    }
+    (message,) = [text for code, _, text in found(root) if code == "UNKNOWN_PROPERTY"]
+    assert "did you mean 'size', the whole edges?" in message
 
 
 def test_an_omi_motion_without_a_type_is_dynamic() -> None:

@@ -107,6 +107,16 @@ def test_normalized_integers_follow_the_conversion_table(dtype: str, data: st.Da
     assert_allclose(found, [max(value / info.max, -1.0) for value in values], rtol=1e-15)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_the_least_normalized_integer_is_minus_one(
+    dtype: str, read_root: ReadRoot, diagnostics: Diagnostics
+) -> None:
+    """max(c / 127, -1) of -128 and max(c / 32767, -1) of -32768 are -1, not below it."""
+    builder = GltfBuilder()
+    builder.accessor(np.array([np.iinfo(dtype).min], dtype=dtype), normalized=True)
+    assert_array_equal(read_accessor(read_root(builder.json()), 0, diagnostics), [-1.0])
+
+
 @pytest.mark.parametrize("dtype", ["uint32", "float32"])
 def test_wide_components_cannot_be_normalized(
     dtype: str, read_root: ReadRoot, diagnostics: Diagnostics

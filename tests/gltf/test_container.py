@@ -27,6 +27,7 @@ from gltf_bullet.gltf.container import (
     GLB_TRUNCATED,
     GLB_VERSION,
     JSON_BYTE_ORDER_MARK,
+    JSON_DUPLICATE_KEY,
     JSON_MALFORMED,
     JSON_NOT_OBJECT,
     JSON_TOO_DEEP,
@@ -208,9 +209,34 @@ def test_a_byte_order_mark_is_skipped(diagnostics: Diagnostics) -> None:
     diagnostics.take(JSON_BYTE_ORDER_MARK)
 
 
-def test_a_repeated_key_takes_its_last_value(diagnostics: Diagnostics) -> None:
-    text = b'{"asset": {"version": "2.0"}, "scene": 7, "scenes": [{}], "scene": 0}'
-    assert read_document(text, diagnostics).tree.default_scene == 0
+@pytest.mark.parametrize(
+    ("text", "pointer", "key"),
+    [
+        (b'{"asset": {"version": "2.0"}, "scene": 7, "scenes": [{}], "scene": 0}', "", "scene"),
+        (rb'{"asset": {"version": "2.0"}, "a:\"": [1, {"b": ":", "b": 2}]}', '/a:"/1', "b"),
+        (b'{"nodes": [{"mass": 1, "mass": 2}], "nodes": []}', "", "nodes"),
+    ],
+)
+def test_a_repeated_key_is_refused(text: bytes, pointer: str, key: str) -> None:
+    """glTF 2.0, "JSON Encoding": names within JSON objects must be unique."""
+    with pytest.raises(ContainerError) as caught:
+        read_document(text, Diagnostics())
+    (issue,) = caught.value.issues
+    assert (issue.kind, issue.pointer) == (JSON_DUPLICATE_KEY, pointer)
+    assert f"'{key}'" in issue.message
+
+
+def test_colons_and_quotes_within_strings_are_no_keys(diagnostics: Diagnostics) -> None:
+    text = rb'{"asset": {"version": "2.0"}, "extras": {"a:": ":\":", "": "", "\\": "\u003a:"}}'
+    extras = read_document(text, diagnostics).json["extras"]
+    assert extras == {"a:": ':":', "": "", "\\": "::"}
+
+
+@pytest.mark.parametrize(("value", "column"), [(b"01", 9), (b"NaN", 8), (b"?", 8)])
+def test_malformed_json_is_found_by_line_and_column(value: bytes, column: int) -> None:
+    text = b'{"\xc3\xa4": 1,\n "\xc3\xa4":  ' + value + b"}"
+    with pytest.raises(ContainerError, match=rf"\(line 2, column {column}\)"):
+        read_document(text, Diagnostics())
 
 
 def test_every_kind_of_source_gives_the_same(tmp_path: Path, diagnostics: Diagnostics) -> None:

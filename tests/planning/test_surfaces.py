@@ -137,6 +137,20 @@ def test_what_bounces_says_once_how_slow_meetings_end(diagnostics: Diagnostics) 
     assert (issue.values["speed"], issue.values["other"]) == (0.2 * 0.75, 2)
 
 
+def test_a_slow_bounce_is_towards_another_body(diagnostics: Diagnostics) -> None:
+    """Bodies of one surface share a collision class; a body still does not meet itself."""
+    bouncy = PhysicsMaterial(restitution=0.5)
+    plan_contacts(BodyPlans(bodies={k: body(k, bouncy) for k in range(2)}, statics=()), diagnostics)
+    issue = diagnostics.take(SLOW_BOUNCE)
+    assert {issue.pointer, issue.values["other"]} in ({"/nodes/0", 1}, {"/nodes/1", 0})
+
+
+def test_slow_bounces_that_nobody_sees_are_not_named(diagnostics: Diagnostics) -> None:
+    """Restitution 0.1 of 0.2 m/s leaves 2 cm/s; the sink fails the test if anything is said."""
+    faint = PhysicsMaterial(restitution=0.1)
+    plan_contacts(BodyPlans(bodies={0: body(0, faint)}, statics=(ground(1, faint),)), diagnostics)
+
+
 def test_a_body_of_more_links_than_the_engine_holds_says_what_it_loses(
     diagnostics: Diagnostics,
 ) -> None:

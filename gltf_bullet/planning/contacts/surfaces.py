@@ -345,6 +345,9 @@ MAX_GROUPS = 120
 MAX_CLASSES = 24
 """Collision classes that materials may take; a few bits stay for other scenes of the world."""
 
+LEAST_BOUNCE = 0.1
+"""Restitution up to which slow bounces are not missed: they would part at 2 cm/s at most."""
+
 SLOWEST_BOUNCE = 0.2
 """Default ``restitutionVelocityThreshold`` of a PyBullet world [m/s]."""
 
@@ -443,16 +446,24 @@ def _report_slow_bounces(
     diagnostics: Diagnostics,
 ) -> None:
     """Report once the pair that bounces most, and the speed that its slow contacts lose."""
-    mover, other, restitution = max(met, key=lambda pair: pair[2], default=(None, None, 0.0))
-    if mover is None or other is None or restitution <= HAIR:
+    found = [
+        (restitution, movers[0][0], partners[0])
+        for mover, other, restitution in met
+        if restitution > LEAST_BOUNCE
+        and (movers := shown[mover])
+        # Bodies of one surface share a use: the partner is another of its nodes.
+        and (partners := [node for node, *_ in shown[other] if node != movers[0][0]])
+    ]
+    if not found:
         return
+    restitution, mover, other = max(found, key=lambda pair: pair[0])
     diagnostics.report(
         SLOW_BOUNCE,
-        JsonPointer(f"/nodes/{shown[mover][0][0]}"),
+        JsonPointer(f"/nodes/{mover}"),
         threshold=SLOWEST_BOUNCE,
         speed=SLOWEST_BOUNCE * restitution,
         restitution=restitution,
-        other=shown[other][0][0],
+        other=other,
     )
 
 
