@@ -50,7 +50,7 @@ def read_mesh_file(path: str, may_read: Callable[[Path], bool] | None = None) ->
         raise FileNotFoundError(2, "no such file", path)
     if may_read is not None and file.suffix.lower() in _WITHIN and _names_others(file):
         raise ValueError("it names other files")
-    arguments: dict[str, Any] = {"process": False}
+    arguments: dict[str, Any] = {"process": False, "resolver": _resolver(path, may_read)}
     if file.suffix.lower() == ".obj":
         arguments |= {"skip_materials": True, "group_material": False}
     try:
@@ -112,6 +112,23 @@ def write_obj(mesh: MeshFile, path: Path) -> None:
         )
         lines.append("f " + " ".join(words))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _resolver(path: str, may_read: Callable[[Path], bool] | None) -> Any:
+    """What trimesh asks for the files that a mesh names: it gets those that may be read."""
+    from trimesh.resolvers import FilePathResolver
+
+    class Resolver(FilePathResolver):  # type: ignore[misc, unused-ignore]
+        def get(self, name: str) -> bytes:
+            other = Path(path).absolute().parent / name.strip()
+            if not _is_readable(other, may_read):
+                raise ValueError(f"it names {name[:80]!r}, which is missing or not permitted")
+            return other.read_bytes()
+
+        def namespaced(self, _namespace: str) -> Any:
+            return self
+
+    return Resolver(path)
 
 
 def _names_others(file: Path) -> bool:
