@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from gltf_bullet.convert.description import MimicRule
 from gltf_bullet.convert.issues import (
