@@ -10,10 +10,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, cast
 
+from gltf_bullet.child_processes import python_command, start
 from gltf_bullet.numba_aot.declarations import ENTRIES, entry_name
 from gltf_bullet.numba_aot.library import (
     LEVELS,
@@ -32,14 +34,12 @@ __all__ = ["build_libraries", "run_workers", "share_of", "write_objects"]
 # --- processes ------------------------------------------------------------------------------------
 
 _PROGRAM = (
-    "import sys; sys.path[:] = {!r}; import gc; gc.disable(); "
+    "import gc; gc.disable(); "
     "from gltf_bullet.numba_aot import progress; progress.report_to(sys.stdout); "
     "import {}; {}({}, {}, {})"
 )
 """The program of each process: looking for garbage would take a tenth of the time, and save 100 MB
 (measured).
-
-Places to import from are not theirs from the start: a ``types.py`` there would end them.
 """
 
 _MOST_PER_MODULE = 2
@@ -65,21 +65,17 @@ def run_workers(
     Returns:
         True if no process failed.
     """
-    places = [os.path.abspath(path) for path in sys.path]
     names = ", ".join([task.rpartition(".")[0], *modules])
     count = min(_cores(), _MOST_PER_MODULE * len(modules))
     workers = [
-        subprocess.Popen(  # noqa: S603  # our own module, by the same interpreter
-            [sys.executable, "-c", _PROGRAM.format(places, names, task, repr(folder), k, count)],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
+        start(
+            python_command(_PROGRAM.format(names, task, repr(os.path.abspath(folder)), k, count)),
+            variables=environment,
+            error=subprocess.DEVNULL,
         )
         for k in range(count)
     ]
-    line.follow([cast("IO[str]", worker.stdout) for worker in workers])
+    line.follow([TextIOWrapper(cast("IO[bytes]", worker.stdout)) for worker in workers])
     codes = [worker.wait() for worker in workers]
     return not any(codes)
 

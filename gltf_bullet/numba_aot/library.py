@@ -17,13 +17,14 @@ import hashlib
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from gltf_bullet.child_processes import start
 
 __all__ = [
     "LEVELS",
@@ -200,10 +201,13 @@ def link(objects: Iterable[Path], library: Path) -> None:
     Raises:
         RuntimeError: It cannot be made; the message is the linker's.
     """
-    command = [*linker(), *_OPTIONS, "-o", str(library), *map(str, objects), "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    files = [os.path.abspath(file) for file in (library, *objects)]
+    command = [*linker(), *_OPTIONS, "-o", *files, "-lm"]
+    with start(command) as done:
+        said, _ = done.communicate()
     if done.returncode:
-        raise RuntimeError(f"{command[0]} could not link the kernels: {done.stderr}")
+        why = said.decode("utf-8", "replace")
+        raise RuntimeError(f"{command[0]} could not link the kernels: {why}")
 
 
 # --- processors, as LLVM knows them ---------------------------------------------------------------

@@ -27,14 +27,15 @@ def _limit(seconds: int, memory: int) -> None:
         import resource
     except ImportError:  # Windows
         return
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    for kind, most in ((resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, memory)):
+        _, hard = resource.getrlimit(kind)
+        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (least, least))
 
 
 def main() -> None:
     """Compile the model and write its arrays."""
     source, target, seconds, memory = sys.argv[1:5]
-    sys.path[:] = [folder for folder in sys.path[1:] if folder]  # no modules of this folder
     import mujoco
     import numpy as np
 
