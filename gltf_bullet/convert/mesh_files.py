@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gltf_bullet.bounds import MESH_FILE_BYTES
 from gltf_bullet.convert.description import MeshGeometry
 from gltf_bullet.transforms import FloatArray
 
@@ -48,6 +49,8 @@ def read_mesh_file(path: str, may_read: Callable[[Path], bool] | None = None) ->
     file = Path(path)
     if not file.is_file():
         raise FileNotFoundError(2, "no such file", path)
+    if file.stat().st_size > MESH_FILE_BYTES:
+        raise ValueError(f"it has {file.stat().st_size} bytes; must be at most {MESH_FILE_BYTES}")
     if may_read is not None and file.suffix.lower() in _WITHIN and _names_others(file):
         raise ValueError("it names other files")
     arguments: dict[str, Any] = {"process": False, "resolver": _resolver(path, may_read)}
@@ -176,7 +179,8 @@ def _texture(file: Path, may_read: Callable[[Path], bool] | None) -> bytes | Non
 
 
 def _is_readable(file: Path, may_read: Callable[[Path], bool] | None) -> bool:
-    return (may_read is None or may_read(file)) and file.is_file()
+    is_permitted = may_read is None or may_read(file)
+    return is_permitted and file.is_file() and file.stat().st_size <= MESH_FILE_BYTES
 
 
 def _as_png_or_jpeg(data: bytes) -> bytes | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gltf_bullet.bounds import MESH_FILE_BYTES
 from gltf_bullet.convert.description import MimicRule
 from gltf_bullet.convert.issues import (
     ROBOT_ELEMENT_IGNORED,
@@ -211,6 +212,13 @@ def _name_files(
         if found is None:
             part.is_left_out = True
             missing.setdefault((link.name, name), []).append(part)
+        elif found.stat().st_size > MESH_FILE_BYTES:
+            diagnostics.report(
+                ROBOT_FILE_UNREADABLE, ROOT, owner=f"link {link.name!r}", got=repr(name[:120]),
+                where=places([part]), what=part.tag,
+                why=f"it has more than {MESH_FILE_BYTES} bytes",
+            )  # fmt: skip
+            part.is_left_out = True
         elif _is_known(found) or _above(element, ("mesh",)).tag != "mesh":
             _set_file(element, found.as_posix())
         else:

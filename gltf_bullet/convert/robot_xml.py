@@ -13,7 +13,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
+
+from gltf_bullet.bounds import DESCRIPTION_BYTES, XML_ELEMENTS
 
 __all__ = [
     "XmlElement",
@@ -21,6 +24,7 @@ __all__ = [
     "escaped",
     "parse_xml",
     "places",
+    "read_text",
     "written",
 ]
 
@@ -32,8 +36,6 @@ _END: Final = re.compile(r"\s*(/?)>")
 _ENTITY: Final = re.compile(r"&(?:#(\d{1,7})|#x([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));")
 _ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _SKIPPED: Final = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">"))
-_MOST_ELEMENTS: Final = 1_000_000
-"""Bound on the number of elements, above that of any robot; each takes some hundred bytes."""
 _LONGEST_LINE: Final = 500
 """Characters per line, well below the number that PyBullet reads in one piece."""
 
@@ -120,6 +122,20 @@ def written(root: XmlElement) -> str:
     return "\n".join(lines)
 
 
+def read_text(path: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        OSError: It cannot be read.
+        XmlError: It is too large.
+    """
+    size = path.stat().st_size
+    if size > DESCRIPTION_BYTES:
+        raise XmlError(1, f"{size} bytes", f"at most {DESCRIPTION_BYTES}")
+    with path.open("rb") as file:  # a pipe has no size
+        return file.read(DESCRIPTION_BYTES).decode("utf-8-sig", "replace")
+
+
 def parse_xml(text: str) -> XmlElement | None:
     """The first element of a text; ``None`` if it has none.
 
@@ -159,8 +175,8 @@ def parse_xml(text: str) -> XmlElement | None:
                 break  # PyBullet reads the first element, too.
             continue
         count += 1
-        if count > _MOST_ELEMENTS:
-            raise XmlError(line, f"more than {_MOST_ELEMENTS} elements", "fewer")
+        if count > XML_ELEMENTS:
+            raise XmlError(line, f"more than {XML_ELEMENTS} elements", "fewer")
         element, at, is_whole = _read_tag(text, start, line, open_element)
         if open_element is not None:
             open_element.children.append(element)

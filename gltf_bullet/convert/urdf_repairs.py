@@ -18,7 +18,7 @@ import numpy as np
 
 from gltf_bullet.convert.issues import ROBOT_INVALID, ROBOT_UNREADABLE
 from gltf_bullet.convert.robot_checks import c_number
-from gltf_bullet.convert.robot_xml import XmlElement, XmlError, parse_xml, places
+from gltf_bullet.convert.robot_xml import XmlElement, XmlError, parse_xml, places, read_text
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.transforms import Pose, Vec3, quat_from_rotation_vector, quats_from_matrices
@@ -123,7 +123,13 @@ def parse_robot(path: str | os.PathLike[str], diagnostics: Diagnostics) -> tuple
         OSError: It cannot be read.
         ContainerError: It is none of the three formats, or no XML.
     """
-    text = Path(path).absolute().read_bytes().decode("utf-8-sig", "replace")
+    try:
+        text = read_text(Path(path).absolute())
+    except XmlError as error:
+        diagnostics.report(
+            ROBOT_INVALID, ROOT, where=Path(path).name, got=error.found, allowed=error.allowed
+        )
+        raise ContainerError(str(path), diagnostics.issues) from error
     return _parsed(path, text, diagnostics)
 
 

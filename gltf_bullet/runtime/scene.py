@@ -501,9 +501,10 @@ class Scene:
             KeyError: There is no such camera, or several of that name.
             ValueError: The size is not one of a picture.
         """
-        return self.pictures.take(
-            camera, size, renderer=renderer, shadows=shadows, triggers=triggers
-        )
+        with self.core.engine_errors():
+            return self.pictures.take(
+                camera, size, renderer=renderer, shadows=shadows, triggers=triggers
+            )
 
     def remove(self) -> None:
         """Remove every body of this scene from the world; later use raises. Twice is harmless."""

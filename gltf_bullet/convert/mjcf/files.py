@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from gltf_bullet.bounds import DESCRIPTION_FILES, MESH_FILE_BYTES
 from gltf_bullet.convert.issues import (
     ROBOT_FILE_MISSING,
     ROBOT_FILE_REFUSED,
@@ -25,6 +27,7 @@ from gltf_bullet.convert.robot_xml import (
     escaped,
     parse_xml,
     places,
+    read_text,
     written,
 )
 from gltf_bullet.convert.urdf_repairs import parse_robot
@@ -70,7 +73,7 @@ class MjcfText:
             if isinstance(content, str):
                 target.write_text(content.replace(_PLACE, place), encoding="utf-8")
             else:
-                target.write_bytes(content.read_bytes())
+                shutil.copyfile(content, target)
         path.write_text(self.text.replace(_PLACE, place), encoding="utf-8")
 
 
@@ -143,9 +146,10 @@ class _Reader:
         if found in self._included:
             self._invalid(where, f"{name[:80]!r} is included twice", "included once")
         self._included.add(found)
-        text = found.read_bytes().decode("utf-8-sig", "replace")
+        if len(self._included) > DESCRIPTION_FILES:
+            self._invalid(where, "one more file", f"at most {DESCRIPTION_FILES} included files")
         try:
-            root = parse_xml(text)
+            root = parse_xml(read_text(found))
         except XmlError as error:
             self._invalid(f"{found.name}, line {error.line}", error.found, error.allowed)
         if root is None:
@@ -203,6 +207,10 @@ class _Reader:
             shown = next(filter(self._folders.is_outside, names), plain)
             self._report(element, shown, element.tag)
             return None
+        size = found.stat().st_size
+        if size > MESH_FILE_BYTES:
+            what = f"{found.name[:80]!r} with {size} bytes"
+            self._invalid(places([element]), what, f"at most {MESH_FILE_BYTES}")
         # Elements without a name are named like their files.
         copy = f"file{len(self._files)}/{re.sub(r'[^ -~]', '_', found.name)}"
         self._files[copy] = found
