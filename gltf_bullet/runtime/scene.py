@@ -52,7 +52,8 @@ V = TypeVar("V")
 
 
 @holds_world_lock(
-    "core.session.lock", apart=frozenset(("step", "before_step", "after_step", "is_removed"))
+    "core.session.lock",
+    apart=frozenset(("step", "before_step", "after_step", "is_removed", "time", "events")),
 )
 class Scene:
     """A loaded asset, made by :func:`gltf_bullet.load_gltf` or ``Asset.instantiate``.
