@@ -11,6 +11,7 @@ import enum
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from gltf_bullet.bounds import ISSUES_PER_CODE
 from gltf_bullet.printable import printable
 
 __all__ = ["ROOT", "Diagnostics", "Issue", "IssueKind", "JsonPointer", "Severity", "with_names"]
@@ -137,6 +138,13 @@ class Issue:
         return f"<Issue {self}>"
 
 
+MORE_ISSUES = IssueKind(
+    "MORE_ISSUES",
+    Severity.INFO,
+    "and {count} more of {code}; the first {most} are listed",
+)
+
+
 def with_names(issues: Iterable[Issue], names: Sequence[str]) -> tuple[Issue, ...]:
     """Issues with the names of the nodes that they point to.
 
@@ -157,15 +165,33 @@ def _named(issue: Issue, names: Sequence[str]) -> Issue:
 
 
 class Diagnostics:
-    """A sink that collects issues in the order of discovery, each of them once."""
+    """A sink that collects issues in the order of discovery, each of them once.
+
+    Of each code it keeps as many as the table of bounds has, and counts the others.
+    """
 
     def __init__(self) -> None:
         self._issues: dict[tuple[str, str, str], Issue] = {}
+        self._counts: dict[str, int] = {}
+        """Number of kept issues by code."""
+        self._others: dict[str, set[int]] = {}
+        """Hashes of the issues that are not kept, by code."""
 
     def report(self, kind: IssueKind, at: JsonPointer, **values: object) -> None:
         """Add a finding of ``kind`` at ``at``; ``values`` fill the message template."""
-        issue = Issue(kind, at, values)
-        self._issues.setdefault((kind.code, at, repr(values)), issue)
+        key = kind.code, at, repr(values)
+        if key in self._issues:
+            return
+        count = self._counts.get(kind.code, 0)
+        if count < ISSUES_PER_CODE:
+            self._issues[key] = Issue(kind, at, values)
+            self._counts[kind.code] = count + 1
+        else:
+            self._others.setdefault(kind.code, set()).add(hash(key))
+
+    def has_room(self, kind: IssueKind) -> bool:
+        """Return False if further findings of a kind are only counted, and need no good message."""
+        return self._counts.get(kind.code, 0) < ISSUES_PER_CODE
 
     def extend(self, issues: tuple[Issue, ...] | list[Issue]) -> None:
         """Add findings that another sink has collected."""
@@ -174,8 +200,12 @@ class Diagnostics:
 
     @property
     def issues(self) -> tuple[Issue, ...]:
-        """All findings, in the order of discovery."""
-        return tuple(self._issues.values())
+        """All findings, in the order of discovery, then the numbers of those that are not kept."""
+        more = (
+            Issue(MORE_ISSUES, ROOT, {"count": len(of), "code": code, "most": ISSUES_PER_CODE})
+            for code, of in self._others.items()
+        )
+        return (*self._issues.values(), *more)
 
     @property
     def has_errors(self) -> bool:
@@ -196,6 +226,7 @@ class Diagnostics:
         for key, issue in self._issues.items():
             if kind is None or issue.kind is kind:
                 del self._issues[key]
+                self._counts[issue.code] -= 1
                 return issue
         wanted = kind.code if kind else "any issue"
         raise LookupError(f"{wanted} was not reported; present: {list(self.issues)}")

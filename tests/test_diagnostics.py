@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 
-from gltf_bullet.diagnostics import ROOT, Issue, IssueKind, Severity
+from gltf_bullet.bounds import ISSUES_PER_CODE
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
 
 REDUCED = IssueKind("REDUCED", Severity.WARNING, "{count} points are too many by {share:.0%}")
 
@@ -33,3 +34,15 @@ def test_issues_stay_equal_and_hashable_and_pickle() -> None:
     issue = Issue(REDUCED, ROOT, {"count": 1, "share": 1.0})
     assert pickle.loads(pickle.dumps(issue)) == issue  # noqa: S301  # our own bytes
     assert len({issue, Issue(REDUCED, ROOT, {"count": 1, "share": 1.0})}) == 1
+
+
+def test_a_code_has_a_bound_and_the_others_are_counted_once_each() -> None:
+    diagnostics = Diagnostics()
+    kind = IssueKind("SOME", Severity.ERROR, "{got}")
+    for number in [*range(ISSUES_PER_CODE + 7), 0, ISSUES_PER_CODE]:
+        diagnostics.report(kind, ROOT / number, got=number)
+    *kept, more = diagnostics.issues
+    assert [issue.pointer for issue in kept] == [f"/{k}" for k in range(ISSUES_PER_CODE)]
+    assert more.code == "MORE_ISSUES"
+    assert more.message == f"and 7 more of SOME; the first {ISSUES_PER_CODE} are listed"
+    assert not diagnostics.has_room(kind)

@@ -20,6 +20,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import pybullet
 
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
+from gltf_bullet.bullet.world_lock import world_lock
 from gltf_bullet.errors import EngineError
 from gltf_bullet.number_ranges import unusable_settings
 from gltf_bullet.planning.body_plans import ColliderGroup, StaticPlan
@@ -102,10 +103,9 @@ def require_client(physics_client: PhysicsClient) -> int:
 def engine_session(client_id: int) -> EngineSession:
     """Return the session of a connected client; a new one after a reset or a reconnection."""
     known = _SESSIONS.get(client_id)
-    if known is not None:
-        with known.lock:
-            if known.is_alive():
-                return known
+    with world_lock(client_id):
+        if known is not None and known.is_alive():
+            return known
     with _MAKING:
         if _SESSIONS.get(client_id) is known:
             _SESSIONS[client_id] = EngineSession(client_id)
@@ -124,8 +124,10 @@ class EngineSession:
     def __init__(self, client_id: int) -> None:
         """Begin a session; call :func:`engine_session` instead."""
         self.client_id = client_id
-        self.lock = threading.RLock()
-        """Held while a scene is made, stepped or removed: a PyBullet world is not thread-safe."""
+        self.lock = world_lock(client_id)
+        """Held by everything that touches the world; see :mod:`gltf_bullet.bullet.world_lock`."""
+        self.forgotten: list[int] = []
+        """Saved states of the engine that are to be freed."""
         self.shapes = EngineShapes(client_id)
         """Cache of collision shapes by content."""
         self.token = secrets.token_hex(8)

@@ -18,6 +18,7 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.session import EngineSession
+from gltf_bullet.bullet.world_lock import world_lock
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import Quat, Vec3, matrices_from_quats
 
@@ -112,7 +113,8 @@ class EngineSnapshot:
     """A state of a whole PyBullet world. Picklable; restores into the same bodies anywhere."""
 
     __slots__ = (
-        "__weakref__", "_bodies", "_client_id", "_data", "_finalizer", "_state_id", "_world",
+        "__weakref__", "_bodies", "_client_id", "_data", "_finalizer", "_session", "_state_id",
+        "_world",
     )  # fmt: skip
 
     def __init__(
@@ -136,6 +138,7 @@ class EngineSnapshot:
             EngineError: PyBullet refused.
         """
         client_id = self._client_id = session.client_id
+        self._session: weakref.ref[EngineSession] | None = weakref.ref(session)
         self._data: bytes | None = None
         try:
             for world in worlds:
@@ -145,6 +148,7 @@ class EngineSnapshot:
             raise EngineError(f"saveState: {error}") from error
         self._world = session.token
         self._bodies = {name: read_body(client_id, body) for name, body in _bodies(session)}
+        _free_forgotten(session)
         self._finalizer = weakref.finalize(self, _forget, weakref.ref(session), self._state_id)
         for world in worlds if has_moved else ():
             world.renew_contacts()
@@ -206,29 +210,47 @@ class EngineSnapshot:
             pybullet.restoreState(fileName=path, physicsClientId=client_id)
 
     def to_bytes(self) -> bytes:
-        """Return the state as a ``.bullet`` file."""
+        """Return the state as a ``.bullet`` file.
+
+        Raises:
+            EngineError: The bodies that it was saved of are not all there, or others are.
+        """
         if self._data is None:
             self._data = self._serialize()
         return self._data
 
     def _serialize(self) -> bytes:
+        """Write the state to a file by way of the world, which has the same state afterwards."""
+        session = None if self._session is None else self._session()
         client_id = self._client_id
-        now = pybullet.saveState(physicsClientId=client_id)
-        try:
-            pybullet.restoreState(stateId=self._state_id, physicsClientId=client_id)
-            with _temporary_file(b"") as path:
-                pybullet.saveBullet(path, physicsClientId=client_id)
-                with open(path, "rb") as file:
-                    return file.read()
-        finally:
-            pybullet.restoreState(stateId=now, physicsClientId=client_id)
-            pybullet.removeState(now, physicsClientId=client_id)
+        missing = "a state is pickled in the world that it was saved in, with the same bodies in it"
+        with world_lock(client_id):
+            if session is None or not session.is_current():
+                raise EngineError(f"{missing}; that world is gone")
+            now = [name for name, _ in _bodies(session)]
+            if now != list(self._bodies):
+                raise EngineError(
+                    f"{missing}: it has {len(now)} bodies, the state {len(self._bodies)}; pickle "
+                    "states when they are saved"
+                )
+            present = pybullet.saveState(physicsClientId=client_id)
+            try:
+                pybullet.restoreState(stateId=self._state_id, physicsClientId=client_id)
+                with _temporary_file(b"") as path:
+                    pybullet.saveBullet(path, physicsClientId=client_id)
+                    with open(path, "rb") as file:
+                        return file.read()
+            except pybullet.error as error:
+                raise EngineError(f"{missing}: {error}") from error
+            finally:
+                pybullet.restoreState(stateId=present, physicsClientId=client_id)
+                pybullet.removeState(present, physicsClientId=client_id)
 
     def __getstate__(self) -> tuple[bytes, str, dict[str, BodyState]]:
         return self.to_bytes(), self._world, self._bodies
 
     def __setstate__(self, state: tuple[bytes, str, dict[str, BodyState]]) -> None:
-        self._client_id, self._state_id = -1, -1
+        self._client_id, self._state_id, self._session = -1, -1, None
         self._data, self._world, self._bodies = state
 
 
@@ -241,11 +263,27 @@ def _bodies(session: EngineSession) -> list[tuple[str, int]]:
 
 
 def _forget(session: weakref.ref[EngineSession], state_id: int) -> None:
-    """Free the engine's copy, unless the world was reset since and the id means another state."""
+    """Free the engine's copy, unless the world was reset since and the id means another state.
+
+    Garbage is collected in any thread, at any time: where another one holds the world, it is freed
+    with the next state that is saved.
+    """
     world = session()
-    if world is not None and world.is_current():
-        with contextlib.suppress(pybullet.error):
-            pybullet.removeState(state_id, physicsClientId=world.client_id)
+    if world is not None:
+        world.forgotten.append(state_id)
+        if world.lock.acquire(blocking=False):
+            try:
+                _free_forgotten(world)
+            finally:
+                world.lock.release()
+
+
+def _free_forgotten(session: EngineSession) -> None:
+    while session.forgotten:
+        state_id = session.forgotten.pop()
+        if session.is_current():
+            with contextlib.suppress(pybullet.error):
+                pybullet.removeState(state_id, physicsClientId=session.client_id)
 
 
 @contextlib.contextmanager

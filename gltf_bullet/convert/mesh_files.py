@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gltf_bullet.bounds import MESH_FILE_BYTES
 from gltf_bullet.convert.description import MeshGeometry
 from gltf_bullet.transforms import FloatArray
 
@@ -48,9 +49,11 @@ def read_mesh_file(path: str, may_read: Callable[[Path], bool] | None = None) ->
     file = Path(path)
     if not file.is_file():
         raise FileNotFoundError(2, "no such file", path)
+    if file.stat().st_size > MESH_FILE_BYTES:
+        raise ValueError(f"it has {file.stat().st_size} bytes; must be at most {MESH_FILE_BYTES}")
     if may_read is not None and file.suffix.lower() in _WITHIN and _names_others(file):
         raise ValueError("it names other files")
-    arguments: dict[str, Any] = {"process": False}
+    arguments: dict[str, Any] = {"process": False, "resolver": _resolver(path, may_read)}
     if file.suffix.lower() == ".obj":
         arguments |= {"skip_materials": True, "group_material": False}
     try:
@@ -114,6 +117,23 @@ def write_obj(mesh: MeshFile, path: Path) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def _resolver(path: str, may_read: Callable[[Path], bool] | None) -> Any:
+    """What trimesh asks for the files that a mesh names: it gets those that may be read."""
+    from trimesh.resolvers import FilePathResolver
+
+    class Resolver(FilePathResolver):  # type: ignore[misc, unused-ignore]
+        def get(self, name: str) -> bytes:
+            other = Path(path).absolute().parent / name.strip()
+            if not _is_readable(other, may_read):
+                raise ValueError(f"it names {name[:80]!r}, which is missing or not permitted")
+            return other.read_bytes()
+
+        def namespaced(self, _namespace: str) -> Any:
+            return self
+
+    return Resolver(path)
+
+
 def _names_others(file: Path) -> bool:
     """Return True if a glTF file has external buffers or images, which trimesh would read."""
     uris = re.findall(rb'"uri"\s*:\s*"([^"]{0,5})', file.read_bytes())
@@ -159,7 +179,8 @@ def _texture(file: Path, may_read: Callable[[Path], bool] | None) -> bytes | Non
 
 
 def _is_readable(file: Path, may_read: Callable[[Path], bool] | None) -> bool:
-    return (may_read is None or may_read(file)) and file.is_file()
+    is_permitted = may_read is None or may_read(file)
+    return is_permitted and file.is_file() and file.stat().st_size <= MESH_FILE_BYTES
 
 
 def _as_png_or_jpeg(data: bytes) -> bytes | None:

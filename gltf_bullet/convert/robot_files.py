@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
+from gltf_bullet.bounds import MESH_FILE_BYTES
 from gltf_bullet.convert.description import MimicRule
 from gltf_bullet.convert.issues import (
     ROBOT_ELEMENT_IGNORED,
@@ -20,12 +20,11 @@ from gltf_bullet.convert.issues import (
 from gltf_bullet.convert.mesh_files import MeshFile, read_mesh_file, write_obj
 from gltf_bullet.convert.robot_checks import c_number, check_robot, read_elements, report_ignored
 from gltf_bullet.convert.robot_folders import RobotFolders
-from gltf_bullet.convert.robot_xml import Edit, XmlElement, edited, escaped, places
+from gltf_bullet.convert.robot_xml import XmlElement, escaped, places, written
 from gltf_bullet.convert.urdf_repairs import (
     StatedInertia,
-    edits_of_limits,
-    in_lines,
     parse_robot,
+    repair_limits,
     stated_inertias,
 )
 from gltf_bullet.diagnostics import ROOT, Diagnostics
@@ -78,7 +77,7 @@ def _of_urdf(robot: XmlElement) -> Iterator[Finding]:
         element
         for element in robot.all_below()
         if element.tag in ("origin", "axis")
-        and any("$(" in attribute.value for attribute in element.attributes.values())
+        and any("$(" in value for value in element.attributes.values())
     ]
     yield (
         unresolved,
@@ -103,7 +102,7 @@ def _is_static(model: XmlElement) -> bool:
     return static is not None and static.text in ("1", "true", "True")
 
 
-# --- Texts that PyBullet can load, and the edits that make them -----------------------------------
+# --- Texts that PyBullet can load -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,7 @@ class RobotText:
         for name, mesh in self.meshes.items():
             write_obj(mesh, path.parent / name)
             text = text.replace(name, escaped((path.parent / name).as_posix()))
-        path.write_text(in_lines(text), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
 
 
 def read_robot_text(
@@ -152,19 +151,24 @@ def read_robot_text(
         ContainerError: It is neither format, or nothing that PyBullet can be given.
     """
     file = Path(path).absolute()
-    text, root, kind = parse_robot(file, diagnostics)
+    root, kind = parse_robot(file, diagnostics)
     findings = Diagnostics()
     check_robot(root, kind, findings)
     if findings.refuses:
         diagnostics.extend(findings.issues)
         raise ContainerError(str(path), diagnostics.issues)
     meshes: dict[str, MeshFile] = {}
-    edits = list(_FILE_EDITS[kind](root, folders or RobotFolders(file), meshes, diagnostics))
+    if kind == "urdf":
+        repair_limits(root)
+    for element in root.all_below():
+        if kind == "sdf" and element.tag == "static" and element.text.lower() == "true":
+            element.text = "1"  # PyBullet reads a number.
+    _name_files(root, kind, folders or RobotFolders(file), meshes, diagnostics)
     report_ignored(root, kind, diagnostics)
     report_misread(root, kind, diagnostics)
     return RobotText(
         kind,
-        edited(text, edits),
+        written(root),
         dict(_mimic_rules(root, diagnostics)) if kind == "urdf" else {},
         dict(_twists(root, diagnostics)) if kind == "urdf" else {},
         tuple(_link_names(root, kind)),
@@ -182,56 +186,52 @@ def _link_names(root: XmlElement, kind: str) -> Iterator[str]:
         yield from (link.name for link in owner.named("link") if link.name)
 
 
-def _edits_of_urdf(
-    robot: XmlElement, folders: RobotFolders, meshes: dict[str, MeshFile], diagnostics: Diagnostics
-) -> Iterator[Edit]:
-    yield from edits_of_limits(robot)
-    yield from _edits_of_named_files(robot, "urdf", folders, meshes, diagnostics)
-
-
-def _edits_of_sdf(
-    sdf: XmlElement, folders: RobotFolders, meshes: dict[str, MeshFile], diagnostics: Diagnostics
-) -> Iterator[Edit]:
-    for element in sdf.all_below():
-        if element.tag == "static" and element.text.lower() == "true":
-            # PyBullet reads a number.
-            yield Edit(element.text_start, element.text_end, "1")
-    yield from _edits_of_named_files(sdf, "sdf", folders, meshes, diagnostics)
-
-
-def _edits_of_named_files(
+def _name_files(
     root: XmlElement,
     kind: str,
     folders: RobotFolders,
     meshes: dict[str, MeshFile],
     diagnostics: Diagnostics,
-) -> Iterator[Edit]:
-    """Edits of a URDF or SDF: absolute paths of files; parts whose file is missing are removed."""
+) -> None:
+    """Give files their absolute paths, and leave out parts whose file is missing."""
     missing: dict[tuple[str, str], list[XmlElement]] = {}
     converted: dict[tuple[str, str], list[XmlElement]] = {}
     stand_ins: dict[Path, str] = {}
-    for _, element in read_elements(root, kind):
-        name, start, end = _file_of(element)
+    read = [element for _, element in read_elements(root, kind)]
+    known = set(map(id, read))
+    for element in root.all_below():
+        # What is not read by name here must not be read by an engine either.
+        if _file_of(element) and id(element) not in known:
+            element.is_left_out = True
+    for element in read:
+        name = _file_of(element)
         if not name:
             continue
         found = folders.find(name)
         part, link = (_above(element, tags) for tags in (("visual", "collision"), ("link",)))
         if found is None:
-            yield Edit(part.start, part.end)
+            part.is_left_out = True
             missing.setdefault((link.name, name), []).append(part)
+        elif found.stat().st_size > MESH_FILE_BYTES:
+            diagnostics.report(
+                ROBOT_FILE_UNREADABLE, ROOT, owner=f"link {link.name!r}", got=repr(name[:120]),
+                where=places([part]), what=part.tag,
+                why=f"it has more than {MESH_FILE_BYTES} bytes",
+            )  # fmt: skip
+            part.is_left_out = True
         elif _is_known(found) or _above(element, ("mesh",)).tag != "mesh":
-            yield Edit(start, end, escaped(found.as_posix()))
+            _set_file(element, found.as_posix())
         else:
             if found not in stand_ins and (
-                read := _read(found, name, link, part, folders, diagnostics)
+                made := _read(found, name, link, part, folders, diagnostics)
             ):
                 stand_ins[found] = f"gltf_bullet_mesh_{len(meshes)}.obj"
-                meshes[stand_ins[found]] = read
+                meshes[stand_ins[found]] = made
             if found in stand_ins:
-                yield Edit(start, end, stand_ins[found])
+                _set_file(element, stand_ins[found])
                 converted.setdefault((link.name, name), []).append(part)
             else:
-                yield Edit(part.start, part.end)
+                part.is_left_out = True
     for (link_name, name), parts in missing.items():
         _report_missing(parts, f"link {link_name!r}", name, folders, diagnostics)
     for (link_name, name), parts in converted.items():
@@ -265,13 +265,16 @@ def _is_known(file: Path) -> bool:
     return file.suffix.lower() in (".obj", ".stl", ".dae", ".vtk", ".cdf")
 
 
-def _file_of(element: XmlElement) -> tuple[str, int, int]:
-    """The file that an element names, with its start and end in the text; an empty name: none."""
-    if "filename" in element.attributes:
-        return element.attributes["filename"]
-    if element.tag == "uri":
-        return element.text, element.text_start, element.text_end
-    return "", 0, 0
+def _file_of(element: XmlElement) -> str:
+    """The file that an element names; empty: none."""
+    return element.get("filename") or (element.text if element.tag == "uri" else "")
+
+
+def _set_file(element: XmlElement, name: str) -> None:
+    if element.get("filename"):
+        element.attributes["filename"] = name
+    else:
+        element.text = name
 
 
 def _above(element: XmlElement, tags: tuple[str, ...]) -> XmlElement:
@@ -280,9 +283,6 @@ def _above(element: XmlElement, tags: tuple[str, ...]) -> XmlElement:
     while found.tag not in tags and found.parent is not None:
         found = found.parent
     return found
-
-
-_FILE_EDITS: Final = {"urdf": _edits_of_urdf, "sdf": _edits_of_sdf}
 
 
 def _report_missing(

@@ -1,37 +1,43 @@
-"""XML of robots, parsed like PyBullet's own parser (tinyxml2), with positions in the text.
+"""XML of robots: parsed like PyBullet's own parser (tinyxml2), and written for engines.
 
 Strict parsers refuse what is common in robots (undeclared prefixes, ``--`` in comments); this one
 accepts what PyBullet accepts. Entities that a file declares are never resolved, so that nothing in
-it can grow or lead to other files.
+it can grow or lead to other files. Engines get what :func:`written` makes of the tree, never the
+text of the file: two parsers can disagree about a text, and the engine would read files that were
+not checked.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Final
+
+from gltf_bullet.bounds import DESCRIPTION_BYTES, XML_ELEMENTS
 
 __all__ = [
-    "Edit",
-    "XmlAttribute",
     "XmlElement",
     "XmlError",
-    "edited",
     "escaped",
     "parse_xml",
     "places",
+    "read_text",
+    "written",
 ]
 
-_NAME: Final = re.compile(r"\s*([^\s=/<>\"']+)")
-_ATTRIBUTE: Final = re.compile(r"""\s*([^\s=/<>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_WORD: Final = r"\s*([A-Za-z_:\x80-\U0010ffff][A-Za-z0-9_:.\-\x80-\U0010ffff]*)"
+"""A name as tinyxml2 takes it."""
+_NAME: Final = re.compile(_WORD)
+_ATTRIBUTE: Final = re.compile(_WORD + r"""\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _END: Final = re.compile(r"\s*(/?)>")
 _ENTITY: Final = re.compile(r"&(?:#(\d{1,7})|#x([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));")
 _ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _SKIPPED: Final = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">"))
-_MOST_ELEMENTS: Final = 1_000_000
-"""Bound on the number of elements, above that of any robot; each takes some hundred bytes."""
+_LONGEST_LINE: Final = 500
+"""Characters per line, well below the number that PyBullet reads in one piece."""
 
 
 class XmlError(ValueError):
@@ -44,37 +50,23 @@ class XmlError(ValueError):
         self.allowed = allowed
 
 
-class XmlAttribute(NamedTuple):
-    """The value of an attribute, with its position."""
-
-    value: str
-    start: int
-    """Start in the text, quotes not included."""
-    end: int
-
-
 @dataclass(eq=False, slots=True)
 class XmlElement:
-    """An element and its position."""
+    """An element and its line in the file."""
 
     tag: str
     line: int
-    start: int
-    """Position of its ``<`` in the text."""
     parent: XmlElement | None
-    attributes: dict[str, XmlAttribute] = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict)
     children: list[XmlElement] = field(default_factory=list)
     text: str = ""
     """Text before its first child, without blanks at the ends."""
-    text_start: int = 0
-    text_end: int = 0
-    end: int = 0
-    """Position after its last ``>``."""
+    is_left_out: bool = False
+    """True if :func:`written` leaves it out, with all below it."""
 
     def get(self, name: str, default: str = "") -> str:
         """The value of an attribute."""
-        found = self.attributes.get(name)
-        return default if found is None else found.value
+        return self.attributes.get(name, default)
 
     @property
     def name(self) -> str:
@@ -98,30 +90,50 @@ class XmlElement:
             waiting += reversed(element.children)
 
 
-class Edit(NamedTuple):
-    """A replacement of a part of the text."""
-
-    start: int
-    end: int
-    text: str = ""
-
-
-def edited(text: str, edits: Iterable[Edit]) -> str:
-    """The text with its parts replaced; edits within another replaced part are void."""
-    parts = []
-    at = 0
-    for edit in sorted(edits, key=lambda edit: (edit.start, -edit.end)):
-        if edit.start >= at:
-            parts += [text[at : edit.start], edit.text]
-            at = edit.end
-    return "".join([*parts, text[at:]])
-
-
 def escaped(value: str) -> str:
     """A value with its special characters as entities, for use between quotes or tags."""
     for name in ("amp", "lt", "gt", "quot", "apos"):
         value = value.replace(_ENTITIES[name], f"&{name};")
     return value
+
+
+def written(root: XmlElement) -> str:
+    """The text of a tree: elements, attributes and texts, without comments and declarations.
+
+    An element has a line of its own, and so have the attributes of a long one: PyBullet cuts lines
+    of more than about a thousand characters in the middle of a word.
+    """
+    lines: list[str] = []
+    waiting: list[XmlElement | str] = [root]
+    while waiting:
+        element = waiting.pop()
+        if isinstance(element, str):
+            lines.append(element)
+        elif not element.is_left_out:
+            words = [element.tag]
+            words += [f'{name}="{escaped(value)}"' for name, value in element.attributes.items()]
+            is_long = sum(map(len, words)) + len(element.text) > _LONGEST_LINE
+            head, text = ("\n" if is_long else " ").join(words), escaped(element.text)
+            if element.children:
+                lines.append(f"<{head}>{text}")
+                waiting += [f"</{element.tag}>", *reversed(element.children)]
+            else:
+                lines.append(f"<{head}>{text}</{element.tag}>" if text else f"<{head}/>")
+    return "\n".join(lines)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        OSError: It cannot be read.
+        XmlError: It is too large.
+    """
+    size = path.stat().st_size
+    if size > DESCRIPTION_BYTES:
+        raise XmlError(1, f"{size} bytes", f"at most {DESCRIPTION_BYTES}")
+    with path.open("rb") as file:  # a pipe has no size
+        return file.read(DESCRIPTION_BYTES).decode("utf-8-sig", "replace")
 
 
 def parse_xml(text: str) -> XmlElement | None:
@@ -130,25 +142,25 @@ def parse_xml(text: str) -> XmlElement | None:
     Raises:
         XmlError: It is no XML.
     """
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise XmlError(line, "a character 0", "text")  # which ends it for an engine
     lines = [0, *(match.end() for match in re.finditer("\n", text))]
     root: XmlElement | None = None
     open_element: XmlElement | None = None
     at = count = 0
     while (start := text.find("<", at)) >= 0:
         if open_element is not None and not open_element.children and not open_element.text:
-            piece = text[at:start]
-            open_element.text = _unescaped(piece.strip())
-            open_element.text_start = at + len(piece) - len(piece.lstrip())
-            open_element.text_end = at + len(piece.rstrip())
+            open_element.text = _unescaped(text[at:start].strip())
         line = bisect_right(lines, start)
-        skipped = next((end for begin, end in _SKIPPED if text.startswith(begin, start)), None)
+        skipped = next((pair for pair in _SKIPPED if text.startswith(pair[0], start)), None)
         if skipped is not None:
-            end = text.find(skipped, start + 2)
+            end = text.find(skipped[1], start + len(skipped[0]))
             if end < 0:
                 raise XmlError(
-                    line, f"{text[start : start + 9]!r} without end", f"ended by {skipped}"
+                    line, f"{text[start : start + 9]!r} without end", f"ended by {skipped[1]}"
                 )
-            at = end + len(skipped)
+            at = end + len(skipped[1])
             continue
         if text.startswith("</", start):
             name = _NAME.match(text, start + 2)
@@ -157,14 +169,14 @@ def parse_xml(text: str) -> XmlElement | None:
             if open_element is None or closed != open_element.tag:
                 expected = "no end" if open_element is None else f"</{open_element.tag}>"
                 raise XmlError(line, f"</{closed[:40]}>", expected)
-            at = open_element.end = close + 1
+            at = close + 1
             open_element = open_element.parent
             if open_element is None:
                 break  # PyBullet reads the first element, too.
             continue
         count += 1
-        if count > _MOST_ELEMENTS:
-            raise XmlError(line, f"more than {_MOST_ELEMENTS} elements", "fewer")
+        if count > XML_ELEMENTS:
+            raise XmlError(line, f"more than {XML_ELEMENTS} elements", "fewer")
         element, at, is_whole = _read_tag(text, start, line, open_element)
         if open_element is not None:
             open_element.children.append(element)
@@ -185,20 +197,17 @@ def _read_tag(
     name = _NAME.match(text, start + 1)
     if name is None:
         raise XmlError(line, repr(text[start : start + 20]), "<name ...>")
-    element = XmlElement(name[1], line, start, parent)
+    element = XmlElement(name[1], line, parent)
     at = name.end()
     while (found := _ATTRIBUTE.match(text, at)) is not None:
-        group = 2 if found[2] is not None else 3
         if found[1] in element.attributes:
             raise XmlError(line, f"<{element.tag}> with {found[1]} twice", "once")
-        element.attributes[found[1]] = XmlAttribute(
-            _unescaped(found[group]), found.start(group), found.end(group)
-        )
+        value = found[2] if found[2] is not None else found[3]
+        element.attributes[found[1]] = _unescaped(value)
         at = found.end()
     end = _END.match(text, at)
     if end is None:
         raise XmlError(line, f"<{element.tag}> with {text[at : at + 20]!r}", 'name="value"')
-    element.end = end.end()
     return element, end.end(), end[1] == "/"
 
 
@@ -211,7 +220,8 @@ def _character(match: re.Match[str]) -> str:
     if match[3]:
         return _ENTITIES[match[3]]
     number = int(match[1]) if match[1] else int(match[2], 16)
-    return chr(number) if 0 < number < 0x110000 else match[0]
+    is_character = 0 < number < 0xD800 or 0xDFFF < number < 0x110000
+    return chr(number) if is_character else match[0]
 
 
 def places(elements: Sequence[XmlElement]) -> str:

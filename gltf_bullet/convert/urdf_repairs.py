@@ -1,8 +1,7 @@
 """Repairs of URDF texts where PyBullet would deviate from them.
 
 Measured with PyBullet 3.2.7: it lets numbers of ``<limit>`` decide over the type ``continuous``,
-gives links with mass and without collision shapes no inertia, cuts lines of more than about a
-thousand characters in the middle of a word, and crashes above 127 joints.
+gives links with mass and without collision shapes no inertia, and crashes above 127 joints.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import numpy as np
 
 from gltf_bullet.convert.issues import ROBOT_INVALID, ROBOT_UNREADABLE
 from gltf_bullet.convert.robot_checks import c_number
-from gltf_bullet.convert.robot_xml import Edit, XmlElement, XmlError, parse_xml, places
+from gltf_bullet.convert.robot_xml import XmlElement, XmlError, parse_xml, places, read_text
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.transforms import Pose, Vec3, quat_from_rotation_vector, quats_from_matrices
@@ -28,9 +27,8 @@ __all__ = [
     "MOST_JOINTS",
     "ROBOT_SUFFIXES",
     "StatedInertia",
-    "edits_of_limits",
-    "in_lines",
     "parse_robot",
+    "repair_limits",
     "robot_format",
     "stated_inertias",
     "stated_mass",
@@ -38,8 +36,6 @@ __all__ = [
 
 MOST_JOINTS: Final = 127
 """Most joints of one multibody, fixed ones included."""
-_LONGEST_LINE: Final = 500
-"""Characters per line, well below the number that PyBullet reads in one piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,30 +47,15 @@ class StatedInertia:
     link_from_inertial: Pose
 
 
-def edits_of_limits(robot: XmlElement) -> Iterator[Edit]:
+def repair_limits(robot: XmlElement) -> None:
     """Joints of type ``continuous`` have no limits, whatever numbers ``<limit>`` has.
 
     PyBullet takes a lower limit above the upper one for none.
     """
     for joint in robot.named("joint"):
         limit = joint.first("limit")
-        if joint.get("type") != "continuous" or limit is None:
-            continue
-        for name, value in (("lower", "0"), ("upper", "-1")):
-            if name in limit.attributes:
-                _, start, end = limit.attributes[name]
-                yield Edit(start, end, value)
-            else:
-                at = limit.start + len("<limit")
-                yield Edit(at, at, f' {name}="{value}"')
-
-
-def in_lines(text: str) -> str:
-    """The text with line breaks added if some lines are too long for PyBullet."""
-    if all(len(line) <= _LONGEST_LINE for line in text.splitlines()):
-        return text
-    text = re.sub(r">[ \t]*<", ">\n<", text)
-    return re.sub(r"""(["'])[ \t]+(?=[\w:.-]+\s*=)""", r"\1\n", text)
+        if joint.get("type") == "continuous" and limit is not None:
+            limit.attributes |= {"lower": "0", "upper": "-1"}
 
 
 def stated_inertias(robot: XmlElement) -> Iterator[tuple[str, StatedInertia]]:
@@ -132,20 +113,24 @@ _FORMATS: Final = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}
 
 def robot_format(path: str | os.PathLike[str], diagnostics: Diagnostics) -> str:
     """``"urdf"``, ``"mjcf"`` or ``"sdf"``; errors as of :func:`parse_robot`."""
-    return parse_robot(path, diagnostics)[2]
+    return parse_robot(path, diagnostics)[1]
 
 
-def parse_robot(
-    path: str | os.PathLike[str], diagnostics: Diagnostics
-) -> tuple[str, XmlElement, str]:
-    """The text of a file, its first element and its format.
+def parse_robot(path: str | os.PathLike[str], diagnostics: Diagnostics) -> tuple[XmlElement, str]:
+    """The first element of a file and its format.
 
     Raises:
         OSError: It cannot be read.
         ContainerError: It is none of the three formats, or no XML.
     """
-    text = Path(path).absolute().read_bytes().decode("utf-8-sig", "replace")
-    return text, *_parsed(path, text, diagnostics)
+    try:
+        text = read_text(Path(path).absolute())
+    except XmlError as error:
+        diagnostics.report(
+            ROBOT_INVALID, ROOT, where=Path(path).name, got=error.found, allowed=error.allowed
+        )
+        raise ContainerError(str(path), diagnostics.issues) from error
+    return _parsed(path, text, diagnostics)
 
 
 def stated_mass(path: str | os.PathLike[str]) -> float | None:
@@ -153,7 +138,7 @@ def stated_mass(path: str | os.PathLike[str]) -> float | None:
 
     Only MuJoCo can tell that of an MJCF, which states masses by densities, classes and other files.
     """
-    _, root, kind = parse_robot(path, Diagnostics())
+    root, kind = parse_robot(path, Diagnostics())
     if kind == "mjcf":
         return None
     words = [
@@ -200,5 +185,5 @@ def _parsed(
 
 def _is_xacro(element: XmlElement) -> bool:
     return element.tag.startswith("xacro:") or any(
-        "${" in attribute.value for attribute in element.attributes.values()
+        "${" in value for value in element.attributes.values()
     )

@@ -108,8 +108,10 @@ def report_unknown(
         return
     for key in owner:
         if key not in known:
-            missing = (other for other in sorted(known - owner.keys()) if other not in _COMMON)
-            suggestion = did_you_mean(key[:60], missing, similar=0.75)
+            suggestion = ""
+            if diagnostics.has_room(UNKNOWN_PROPERTY):
+                missing = (other for other in sorted(known - owner.keys()) if other not in _COMMON)
+                suggestion = did_you_mean(key[:60], missing, similar=0.75)
             if key == "halfExtents" and "size" in known:  # Bullet's own word, and half as long
                 suggestion = "; did you mean 'size', the whole edges?"
             diagnostics.report(

@@ -11,8 +11,10 @@ from itertools import chain
 
 import numpy as np
 
+from gltf_bullet.bounds import NAME_CHARACTERS
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.gltf.fields import (
+    RANGE_MENDED,
     JsonObject,
     read_index,
     read_indices,
@@ -327,6 +329,13 @@ def _read_names(nodes: Sequence[JsonObject], diagnostics: Diagnostics) -> list[s
         if type(name) is not str:
             at = ROOT / "nodes" / index
             name = read_string(node, "name", at, diagnostics, instead="it has no name") or ""
+        if len(name) > NAME_CHARACTERS:
+            diagnostics.report(
+                RANGE_MENDED, ROOT / "nodes" / index / "name",
+                key="name", got=f"a text of {len(name)} characters",
+                allowed=f"one of at most {NAME_CHARACTERS}", instead="its beginning is used",
+            )  # fmt: skip
+            name = name[:NAME_CHARACTERS]
         names.append(name)
     return names
 

@@ -18,7 +18,6 @@ import os
 import platform
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -290,6 +289,7 @@ def link(code: bytes, library: Path, target: str, command: Sequence[str], import
     Raises:
         RuntimeError: It cannot be made; the message is the linker's.
     """
+    library = library.absolute()
     made = library.with_suffix(".o")
     made.write_bytes(code)
     system = target.partition("-")[0]
@@ -307,9 +307,14 @@ def link(code: bytes, library: Path, target: str, command: Sequence[str], import
 
 
 def _run(command: Sequence[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    # The build hook loads this file without the package around it, to ask what can be made.
+    from gltf_bullet.child_processes import start
+
+    with start(command) as done:
+        said, _ = done.communicate()
     if done.returncode:
-        raise RuntimeError(f"{command[0]} could not link the kernels: {done.stderr}")
+        why = said.decode("utf-8", "replace")
+        raise RuntimeError(f"{command[0]} could not link the kernels: {why}")
 
 
 # --- processors, as LLVM knows them ---------------------------------------------------------------

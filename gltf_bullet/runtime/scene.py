@@ -16,6 +16,7 @@ from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.rendering.pictures import Renderer
 from gltf_bullet.bullet.session import PhysicsClient, engine_session, require_client
 from gltf_bullet.bullet.world.ray_casts import RayHit
+from gltf_bullet.bullet.world_lock import holds_world_lock
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.number_ranges import finite_vector
 from gltf_bullet.options import LoadOptions
@@ -52,6 +53,10 @@ __all__ = ["Scene"]
 V = TypeVar("V")
 
 
+@holds_world_lock(
+    "core.session.lock",
+    apart=frozenset(("step", "before_step", "after_step", "is_removed", "time", "events")),
+)
 class Scene:
     """A loaded asset, made by :func:`gltf_bullet.load_gltf` or ``Asset.instantiate``.
 
@@ -79,16 +84,16 @@ class Scene:
             session.shared(LiveScenes).add(core)
             self._program = session.shared(StepProgram)
             self._program.join(core)
+            if is_acting:
+                from gltf_bullet.runtime.acting.acting import acting_of
+
+                core.acting = acting_of(core)
         self.core = core
         """Internals of the scene, for tools."""
         self.asset = asset
         """The file that the scene was loaded from."""
         self.client_id = client_id
         """Client id of the PyBullet world."""
-        if is_acting:
-            from gltf_bullet.runtime.acting.acting import acting_of
-
-            core.acting = acting_of(core)
 
     def __repr__(self) -> str:
         where = f"client={self.client_id}, bodies={len(self.bodies)}, time={self.core.time:.4g}"
@@ -212,8 +217,7 @@ class Scene:
     def node_matrices(self) -> FloatArray:
         """world_from_node of all nodes, a read-only view, shape [node_count, 4, 4]."""
         self.core.require_alive()
-        with self.core.session.lock:
-            view = self.core.followers.look().view()
+        view = self.core.followers.look().view()
         view.setflags(write=False)
         return view
 
@@ -428,8 +432,7 @@ class Scene:
                 Otherwise the engine's part covers the whole PyBullet world, as
                 ``pybullet.saveState`` does: restoring puts other bodies in it back as well.
         """
-        with self.core.session.lock:
-            return self.core.save_state(own_bodies_only=own_bodies_only)
+        return self.core.save_state(own_bodies_only=own_bodies_only)
 
     def restore_state(self, state: SceneState) -> None:
         """Go back to a saved state of this asset, in this process or another.
@@ -442,8 +445,7 @@ class Scene:
             ValueError: It is of another asset.
         """
         require_own(state, self.core.model.now, len(self.core.asset.tree))
-        with self.core.session.lock:
-            self.core.return_to(state, state.physics)
+        self.core.return_to(state, state.physics)
 
     def reset(self) -> None:
         """Go back to the state at the first step (or, before any step, do nothing).
@@ -454,8 +456,7 @@ class Scene:
         Raises:
             RuntimeError: After ``core.disable_reset()``.
         """
-        with self.core.session.lock:
-            self.core.reset()
+        self.core.reset()
 
     def restart(self, state: SceneState, values: Mapping[str, Any]) -> None:
         """Do :meth:`restore_state`, then :meth:`set` for every pointer, to start an episode.
@@ -474,8 +475,7 @@ class Scene:
         """
         self.core.require_alive()
         require_own(state, self.core.model.now, len(self.core.asset.tree))
-        with self.core.session.lock:
-            restart(self.core, state, values)
+        restart(self.core, state, values)
 
     # --- pointers -----------------------------------------------------------------------------
 
@@ -568,9 +568,10 @@ class Scene:
             KeyError: There is no such camera, or several of that name.
             ValueError: The size is not one of a picture.
         """
-        return self.pictures.take(
-            camera, size, renderer=renderer, shadows=shadows, triggers=triggers
-        )
+        with self.core.engine_errors():
+            return self.pictures.take(
+                camera, size, renderer=renderer, shadows=shadows, triggers=triggers
+            )
 
     def remove(self) -> None:
         """Remove every body of this scene from the world; later use raises. Twice is harmless."""

@@ -491,10 +491,10 @@ class SceneCore:
 
     def remove(self) -> None:
         """Remove every body of this scene from the world; later use raises. Twice is harmless."""
-        if self.is_removed:
-            return
-        self.is_removed = True
         with self.session.lock:
+            if self.is_removed:
+                return
+            self.is_removed = True
             self._start.leave()
             try:
                 self.world.remove()
@@ -528,6 +528,7 @@ class SceneCore:
             WorldChangedError: After ``disconnect``, ``resetSimulation``, or when somebody else
                 removed a body of this scene.
         """
-        if self.is_removed:
-            raise SceneRemovedError(f"the scene of {self.asset.path} was removed")
-        self.world.ownership.require()
+        with self.session.lock:
+            if self.is_removed:
+                raise SceneRemovedError(f"the scene of {self.asset.path} was removed")
+            self.world.ownership.require()

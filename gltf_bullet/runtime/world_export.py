@@ -11,6 +11,7 @@ from typing import Any
 from gltf_bullet.bullet.reading.robot_loading import read_robot
 from gltf_bullet.bullet.reading.world_reader import read_bodies, read_world
 from gltf_bullet.bullet.session import EngineLink, PhysicsClient, require_client
+from gltf_bullet.bullet.world_lock import world_lock
 from gltf_bullet.convert.description import StatedSurface, WorldDescription
 from gltf_bullet.convert.issues import ROBOT_REFUSED, WORLD_NOT_FINITE
 from gltf_bullet.convert.mjcf.compiling import compile_mjcf
@@ -144,7 +145,8 @@ def export_world(
     client_id = require_client(physics_client)
     require_gltf_suffix(path)
     diagnostics = Diagnostics()
-    world = world_with_scenes(client_id, bodies, diagnostics, self_collision=self_collision)
+    with world_lock(client_id):
+        world = world_with_scenes(client_id, bodies, diagnostics, self_collision=self_collision)
     file, _ = checked_file(world, diagnostics)
     file.write(path)
     return diagnostics.issues

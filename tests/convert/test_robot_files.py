@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,12 @@ from gltf_bullet.convert.issues import (
     ROBOT_FILE_UNREADABLE,
     ROBOT_MESH_CONVERTED,
 )
+from gltf_bullet.convert.mesh_files import read_mesh_file
+from gltf_bullet.convert.mjcf.files import read_mjcf_text
+from gltf_bullet.convert.robot_files import read_robot_text
+from gltf_bullet.convert.robot_folders import RobotFolders
 from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.errors import ContainerError
 from tests.cli.conftest import Run, run
 from tools.gltf_builder import GltfBuilder
 from tools.stored_png import stored_png
@@ -270,3 +276,76 @@ def test_the_command_names_what_it_refuses(run: Run, tmp_path: Path) -> None:
     assert "ROBOT_FILE_REFUSED" in refused.out
     allowed = run("convert", path, out, "--allow", tmp_path / "outside")
     assert (allowed.code, "ROBOT_FILE" in allowed.out) == (0, False)
+
+
+# --- What engines are given is what was read ------------------------------------------------------
+
+HIDDEN = "<!--> <![CDATA[ --> {} <!-- ]]> -->"
+"""A comment for who looks for its end from its third character on; none for tinyxml2."""
+
+
+def test_a_mesh_outside_of_the_folder_is_found_behind_a_comment_that_is_none(
+    tmp_path: Path,
+) -> None:
+    secret = tmp_path / "secret.obj"
+    secret.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    robot = tmp_path / "robot" / "robot.urdf"
+    robot.parent.mkdir()
+    mesh = f"<visual><geometry><mesh filename='{secret}'/></geometry></visual>"
+    robot.write_text(f"<robot name='r'><link name='a'>{HIDDEN.format(mesh)}</link></robot>")
+    diagnostics = Diagnostics()
+    read = read_robot_text(robot, diagnostics)
+    assert "secret" not in read.text
+    assert "ROBOT_FILE_REFUSED" in {issue.code for issue in diagnostics.issues}
+
+
+def test_an_include_outside_of_the_folder_likewise(tmp_path: Path) -> None:
+    (tmp_path / "inc.xml").write_text("<mujoco><custom><text name='secret'/></custom></mujoco>")
+    model = tmp_path / "robot" / "model.xml"
+    model.parent.mkdir()
+    include = HIDDEN.format(f"<include file='{tmp_path / 'inc.xml'}'/>")
+    model.write_text(f"<mujoco>{include}</mujoco>")
+    diagnostics = Diagnostics()
+    text = read_mjcf_text(model, diagnostics, RobotFolders(model))
+    assert "secret" not in text.text
+    assert "include" not in text.text
+    assert {issue.code for issue in diagnostics.issues} == {"ROBOT_FILE_REFUSED"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sparse files")
+@pytest.mark.parametrize("suffix", [".urdf", ".xml", ".sdf"])
+def test_a_robot_of_many_gigabytes_is_refused_before_it_is_read(
+    suffix: str, tmp_path: Path
+) -> None:
+    robot = tmp_path / f"robot{suffix}"
+    with robot.open("wb") as file:
+        file.truncate(20 << 30)
+    with pytest.raises(ContainerError, match="21474836480 bytes"):
+        read_robot_text(robot, Diagnostics())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sparse files")
+def test_a_mesh_of_many_gigabytes_is_left_out(tmp_path: Path) -> None:
+    with (tmp_path / "big.obj").open("wb") as file:
+        file.truncate(20 << 30)
+    robot = tmp_path / "robot.urdf"
+    mesh = "<visual><geometry><mesh filename='big.obj'/></geometry></visual>"
+    robot.write_text(f"<robot name='r'><link name='a'>{mesh}</link></robot>")
+    diagnostics = Diagnostics()
+    assert "big.obj" not in read_robot_text(robot, diagnostics).text
+    assert "ROBOT_FILE_UNREADABLE" in {issue.code for issue in diagnostics.issues}
+
+
+def test_a_gltf_mesh_cannot_name_other_files_by_escaped_keys(tmp_path: Path) -> None:
+    (tmp_path / "secret.bin").write_bytes(bytes(36))
+    mesh = tmp_path / "robot" / "mesh.gltf"
+    mesh.parent.mkdir()
+    mesh.write_text(
+        '{"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],'
+        ' "nodes": [{"mesh": 0}], "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],'
+        ' "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}],'
+        ' "bufferViews": [{"buffer": 0, "byteLength": 36}],'
+        r' "buffers": [{"\u0075ri": "../secret.bin", "byteLength": 36}]}'
+    )
+    with pytest.raises(ValueError, match="not permitted"):
+        read_mesh_file(str(mesh), RobotFolders(mesh).holds)

@@ -8,7 +8,7 @@ import pybullet
 import pytest
 
 from gltf_bullet.bullet.session import headless_world
-from gltf_bullet.convert.robot_xml import Edit, XmlError, edited, escaped, parse_xml
+from gltf_bullet.convert.robot_xml import XmlError, escaped, parse_xml, written
 
 ROBOT = '<robot name="r">{}<link name="a"/></robot>'
 FORGIVEN = (
@@ -62,20 +62,60 @@ def test_known_entities_are_resolved_and_no_others() -> None:
     assert escaped('a&b<"') == "a&amp;b&lt;&quot;"
 
 
-def test_places_are_those_of_the_text() -> None:
-    text = "<a>\n  <b c='x y'/>\n  <d> words </d></a>"
-    root = parse_xml(text)
+def test_places_are_lines() -> None:
+    root = parse_xml("<a>\n  <b c='x y'/>\n  <d> words </d></a>")
     assert root is not None
     b, d = root.children
-    assert (b.line, d.line) == (2, 3)
-    assert text[b.start : b.end] == "<b c='x y'/>"
-    _, start, end = b.attributes["c"]
-    assert text[start:end] == "x y"
-    assert (text[d.start : d.end], text[d.text_start : d.text_end]) == ("<d> words </d>", "words")
+    assert (b.line, d.line, b.get("c"), d.text) == (2, 3, "x y", "words")
 
 
-def test_an_edit_within_what_another_takes_out_is_void() -> None:
-    assert edited("0123456789", [Edit(8, 9, "x"), Edit(3, 5, "y"), Edit(2, 6)]) == "0167x9"
+TRICKS = (
+    "<!--> <![CDATA[ --> <link name='hidden'/> <!-- ]]> -->",
+    "<![CDATA[ <!-- ]]> <link name='hidden'/> <!-- --> <![CDATA[ ]]>",
+    "<?a <!-- ?> <link name='hidden'/> <?b --> ?>",
+    "<!b <!-- > <link name='hidden'/> <!-- -->",
+    "<c d='<!-- &lt;link/>'/> <link name='hidden'/> <c d='-->'/>",
+)
+
+
+@pytest.mark.parametrize("trick", TRICKS)
+def test_an_engine_sees_the_elements_that_were_read_and_no_others(
+    trick: str, tmp_path: Path
+) -> None:
+    root = parse_xml(ROBOT.format(trick.replace("<link", "<link ")))
+    assert root is not None
+    text = written(root)
+    assert not any(word in text for word in ("<!", "<?", "]]>"))
+    again = parse_xml(text)
+    assert again is not None
+    assert written(again) == text
+    joint = "<joint name='j' type='fixed'><parent link='a'/><child link='hidden'/></joint>"
+    is_read = "hidden" in text
+    path = tmp_path / "robot.urdf"
+    path.write_text(text.replace("</robot>", (joint if is_read else "") + "</robot>"))
+    with headless_world() as client:
+        body = pybullet.loadURDF(str(path), physicsClientId=client)
+        assert pybullet.getNumJoints(body, physicsClientId=client) == is_read
+
+
+def test_names_are_those_that_the_engine_takes_so_that_none_begins_a_comment() -> None:
+    with pytest.raises(XmlError, match="<name"):
+        parse_xml("<a>< !-- b='c'/></a>")
+    with pytest.raises(XmlError, match="character 0"):
+        parse_xml("<a>\0</a>")
+
+
+def test_an_element_that_is_left_out_takes_those_below_with_it() -> None:
+    root = parse_xml("<a b='&lt;&quot;'><c><d/></c> text </a>")
+    assert root is not None
+    root.children[0].is_left_out = True
+    assert written(root) == '<a b="&lt;&quot;">\n</a>'
+
+
+def test_half_of_a_character_stays_an_unknown_entity() -> None:
+    root = parse_xml("<a b='&#xD800;'/>")
+    assert root is not None
+    assert written(root) == '<a b="&amp;#xD800;"/>'
 
 
 def test_no_element_is_none() -> None:

@@ -18,7 +18,7 @@ from websockets.exceptions import InvalidStatus
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.session import headless_world
-from gltf_bullet.runtime.views.web_door import Door
+from gltf_bullet.runtime.views.web_door import Door, is_loopback
 from gltf_bullet.runtime.views.web_export import open_server
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
@@ -125,3 +125,21 @@ def test_a_viser_that_asks_nobody_is_not_opened(monkeypatch: pytest.MonkeyPatch)
 def test_addresses(host: str, begins: str) -> None:
     door = Door(host)
     assert door.url(80) == f"{begins}{door.token}/"
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("127.0.0.1", True), ("127.8.9.1", True), ("::1", True), ("localhost", True),
+        ("127.evil.example", False), ("127.0.0.1.evil.example", False), ("10.0.0.1", False),
+    ],
+)  # fmt: skip
+def test_loopback_is_an_address_and_no_prefix(host: str, expected: bool) -> None:
+    assert is_loopback(host) is expected
+
+
+@pytest.mark.parametrize(("host", "origin"), [("[", ""), ("localhost", "http://[")])
+def test_malformed_hosts_and_origins_are_refused(host: str, origin: str) -> None:
+    door = Door("127.0.0.1")
+    refusal = door.refusal(f"/{door.token}/", [host], [origin] if origin else [])
+    assert refusal == "The request is malformed."

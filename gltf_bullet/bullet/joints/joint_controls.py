@@ -16,6 +16,7 @@ import pybullet
 from gltf_bullet.bullet.bodies.multibody import switch_ball_off
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.scene_arrays import RowTable
+from gltf_bullet.bullet.world_lock import holds_world_lock, world_lock
 from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit, PhysicsScene
 from gltf_bullet.planning.joints.articulation_plan import DofPlan, JointPlan
@@ -76,6 +77,7 @@ class DriveHandle:
     row: int
 
 
+@holds_world_lock("_lock")
 class JointControls:
     """All dofs, drives and limits of a scene's articulations."""
 
@@ -89,6 +91,7 @@ class JointControls:
             between: Joints that connect two articulations, with the number of the first.
         """
         self._articulations = tuple(articulations)
+        self._lock = world_lock(articulations[0].client_id if articulations else -1)
         self.drives: tuple[DriveHandle, ...] = tuple(self._find_drives())
         """All acting drives, in the order of articulations and rows."""
         self._dofs: dict[int, list[DofHandle]] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -19,6 +18,7 @@ import pybullet
 
 from gltf_bullet.bullet.reading.world_reader import read_world
 from gltf_bullet.bullet.session import headless_world
+from gltf_bullet.child_processes import python_command, start
 from gltf_bullet.convert.description import WorldDescription
 from gltf_bullet.convert.issues import (
     ROBOT_ENGINE_LINES,
@@ -39,8 +39,6 @@ __all__ = ["RefusedError", "read_robot", "try_robot"]
 # The texts are checked before, but not for everything on which PyBullet's importers fail.
 
 _PROGRAM: Final = """
-import sys
-sys.path[:] = [folder for folder in sys.path if folder]  # no pybullet.py of the working directory
 import pybullet
 call, path, fixed, flags = sys.argv[1:]
 pybullet.connect(pybullet.DIRECT)
@@ -82,14 +80,10 @@ def try_robot(call: str, file: Path, *, fixed_base: bool, flags: int) -> str:
     """
     if not sys.executable:  # Python within another program
         return ""
-    done = subprocess.run(  # noqa: S603  # our own program; the path is an argument of it
-        [sys.executable, "-c", _PROGRAM, call, str(file), str(int(fixed_base)), str(flags)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    said = done.stdout.decode("utf-8", "replace").replace(f"{file.parent}{os.sep}", "")
+    arguments = (call, str(file.absolute()), str(int(fixed_base)), str(flags))
+    with start(python_command(_PROGRAM, *arguments)) as done:
+        out, _ = done.communicate()
+    said = out.decode("utf-8", "replace").replace(f"{file.parent}{os.sep}", "")
     if done.returncode == 0:
         return said
     if done.returncode == _REFUSED:

@@ -18,12 +18,13 @@ from contextlib import contextmanager
 
 import pybullet
 
+from gltf_bullet.child_processes import python_command, start
 from gltf_bullet.errors import EngineError
 
 __all__ = ["driver_talk_aside", "egl_works", "load_egl"]
 
 _TRIAL = """
-import sys, pybullet as p
+import pybullet as p
 client = p.connect(p.DIRECT)
 if p.loadPlugin(sys.argv[1], "_eglRendererPlugin") < 0:
     sys.exit(1)
@@ -48,12 +49,14 @@ def egl_works() -> bool:
     if path is None:
         return False
     try:
-        result = subprocess.run(  # noqa: S603  # our own program and interpreter
-            [sys.executable, "-c", _TRIAL, path], capture_output=True, timeout=60.0, check=False
-        )
+        with start(python_command(_TRIAL, path)) as trial:
+            try:
+                trial.communicate(timeout=60.0)
+            finally:
+                trial.kill()
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return result.returncode == 0
+    return trial.returncode == 0
 
 
 def load_egl(client_id: int) -> None:

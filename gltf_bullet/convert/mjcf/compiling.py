@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.util
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from gltf_bullet.child_processes import python_command, start
 from gltf_bullet.convert.issues import MJCF_NEEDS_MUJOCO, ROBOT_REFUSED
 from gltf_bullet.convert.mjcf import program
 from gltf_bullet.convert.mjcf.files import read_mjcf_text
@@ -64,22 +64,18 @@ def compile_mjcf(
 
 def _run(source: Path, target: Path) -> str:
     """Compile in a child process; returns the reason of a failure, or ``""``."""
-    arguments = [str(program.__file__), str(source), str(target), str(_SECONDS), str(_MEMORY)]
-    try:
-        done = subprocess.run(  # noqa: S603  # our own program; the paths are arguments of it
-            [sys.executable, *arguments],
-            cwd=source.parent,  # MuJoCo writes its log where it runs
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            check=False,
-            timeout=2 * _SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        return f"it takes longer than {2 * _SECONDS} s"
+    arguments = (str(source), str(target), str(_SECONDS), str(_MEMORY))
+    command = python_command(Path(str(program.__file__)), *arguments)
+    with start(command, folder=source.parent) as done:  # MuJoCo writes its log where it runs
+        try:
+            out, _ = done.communicate(timeout=2 * _SECONDS)
+        except subprocess.TimeoutExpired:
+            return f"it takes longer than {2 * _SECONDS} s"
+        finally:
+            done.kill()
     if done.returncode == 0:
         return ""
-    said = " ".join(done.stdout.decode("utf-8", "replace").split())
+    said = " ".join(out.decode("utf-8", "replace").split())
     said = said.replace(f"{source.parent}{os.sep}", "")[-_LONGEST:]
     if done.returncode == _FAILED:
         return said or "it says no reason"

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from gltf_bullet.bounds import DESCRIPTION_FILES, MESH_FILE_BYTES
 from gltf_bullet.convert.issues import (
     ROBOT_FILE_MISSING,
     ROBOT_FILE_REFUSED,
@@ -21,13 +22,13 @@ from gltf_bullet.convert.issues import (
 )
 from gltf_bullet.convert.robot_folders import RobotFolders
 from gltf_bullet.convert.robot_xml import (
-    Edit,
     XmlElement,
     XmlError,
-    edited,
     escaped,
     parse_xml,
     places,
+    read_text,
+    written,
 )
 from gltf_bullet.convert.urdf_repairs import parse_robot
 from gltf_bullet.diagnostics import ROOT, Diagnostics
@@ -72,7 +73,7 @@ class MjcfText:
             if isinstance(content, str):
                 target.write_text(content.replace(_PLACE, place), encoding="utf-8")
             else:
-                target.write_bytes(content.read_bytes())
+                shutil.copyfile(content, target)
         path.write_text(self.text.replace(_PLACE, place), encoding="utf-8")
 
 
@@ -109,55 +110,52 @@ class _Reader:
         self._included = {path}
 
     def read(self) -> str:
-        text, root, _ = parse_robot(self._path, self._diagnostics)
+        root, _ = parse_robot(self._path, self._diagnostics)
         if root.tag != "mujoco":
             got = f"<{root.tag}> in {self._path.name}"
             self._diagnostics.report(
                 ROBOT_INVALID, ROOT, where="line 1", got=got, allowed="<mujoco>"
             )
             raise ContainerError(str(self._path), self._diagnostics.issues)
-        whole = self._with_includes(text, root, self._path)
-        if whole is not text:
-            found = parse_xml(whole)
-            if found is None:
-                raise ContainerError(str(self._path), self._diagnostics.issues)
-            root = found
-        return edited(whole, list(self._edits(root)))
+        self._include(root, self._path)
+        self._name_files(root)
+        return written(root)
 
     # --- includes -----------------------------------------------------------------------------
 
-    def _with_includes(self, text: str, root: XmlElement, path: Path) -> str:
-        """The text with each include replaced by the elements of its file."""
-        edits = [
-            Edit(element.start, element.end, self._included_text(element, path))
-            for element in root.all_below()
-            if element.tag == "include"
-        ]
-        return edited(text, edits) if edits else text
+    def _include(self, root: XmlElement, path: Path) -> None:
+        """Put the elements of its file in the place of each include."""
+        for element in list(root.all_below()):
+            if element.named("include"):
+                children = []
+                for child in element.children:
+                    is_include = child.tag == "include"
+                    children += self._included_elements(child, path) if is_include else [child]
+                element.children = children
+                for child in children:
+                    child.parent = element
 
-    def _included_text(self, element: XmlElement, path: Path) -> str:
+    def _included_elements(self, element: XmlElement, path: Path) -> list[XmlElement]:
         name = element.get("file")
         # MuJoCo looks beside the first file; the author means the folder of the including file.
         found = self._folders.find(name) or self._beside(path, name)
         if found is None:
             self._report(element, name, "include")
-            return ""
+            return []
         where = f"{path.name}, {places([element])}"
         if found in self._included:
             self._invalid(where, f"{name[:80]!r} is included twice", "included once")
         self._included.add(found)
-        text = found.read_bytes().decode("utf-8-sig", "replace")
+        if len(self._included) > DESCRIPTION_FILES:
+            self._invalid(where, "one more file", f"at most {DESCRIPTION_FILES} included files")
         try:
-            root = parse_xml(text)
+            root = parse_xml(read_text(found))
         except XmlError as error:
             self._invalid(f"{found.name}, line {error.line}", error.found, error.allowed)
-        if root is None or not root.children:
-            return ""
-        whole = self._with_includes(text, root, found)
-        again = root if whole is text else parse_xml(whole)
-        if again is None or not again.children:
-            return ""
-        return whole[again.children[0].start : again.children[-1].end]
+        if root is None:
+            return []
+        self._include(root, found)
+        return root.children
 
     def _beside(self, path: Path, name: str) -> Path | None:
         inside = os.path.relpath(path.parent, self._path.parent)
@@ -169,7 +167,8 @@ class _Reader:
 
     # --- files --------------------------------------------------------------------------------
 
-    def _edits(self, root: XmlElement) -> Iterator[Edit]:
+    def _name_files(self, root: XmlElement) -> None:
+        """Name copies of files; leave out elements whose file is missing, and their users."""
         compilers = root.named("compiler")
         stated: dict[str, str] = {
             name: compiler.get(name)
@@ -180,23 +179,23 @@ class _Reader:
         for compiler in compilers:
             for name in ("meshdir", "texturedir", "assetdir", "strippath"):
                 if name in compiler.attributes:
-                    _, start, end = compiler.attributes[name]
-                    yield Edit(start, end, "false" if name == "strippath" else "")
+                    compiler.attributes[name] = "false" if name == "strippath" else ""
         lost: dict[str, set[str]] = {}
         for element in root.all_below():
             named = [name for name in _FILES if element.get(name)]
             copies = {name: self._copy(element, element.get(name), stated) for name in named}
             if None in copies.values():
                 stem = Path(element.get(named[0])).stem
-                stub = _white(element.name or stem) if element.tag == "texture" else ""
-                yield Edit(element.start, element.end, stub)
+                if element.tag == "texture":
+                    element.attributes = _white(element.name or stem)
+                else:
+                    element.is_left_out = True
                 lost.setdefault(element.tag, set()).add(element.name or stem)
                 continue
             for name, copy in copies.items():
-                _, start, end = element.attributes[name]
-                yield Edit(start, end, escaped(f"{_PLACE}/{copy}"))
+                element.attributes[name] = f"{_PLACE}/{copy}"
         if lost:
-            yield from _edits_of_users(root, lost)
+            _leave_out_users(root, lost)
 
     def _copy(self, element: XmlElement, name: str, stated: dict[str, str]) -> str | None:
         """The name of the copy of a file; ``None`` if it was reported as missing or refused."""
@@ -208,6 +207,10 @@ class _Reader:
             shown = next(filter(self._folders.is_outside, names), plain)
             self._report(element, shown, element.tag)
             return None
+        size = found.stat().st_size
+        if size > MESH_FILE_BYTES:
+            what = f"{found.name[:80]!r} with {size} bytes"
+            self._invalid(places([element]), what, f"at most {MESH_FILE_BYTES}")
         # Elements without a name are named like their files.
         copy = f"file{len(self._files)}/{re.sub(r'[^ -~]', '_', found.name)}"
         self._files[copy] = found
@@ -228,15 +231,15 @@ class _Reader:
         )
 
 
-def _white(name: str) -> str:
+def _white(name: str) -> dict[str, str]:
     """A texture that changes no colour, for materials that name one without a file."""
-    shown = escaped(name)
-    return f'<texture name="{shown}" type="2d" builtin="flat" rgb1="1 1 1" width="1" height="1"/>'
+    size = {"width": "1", "height": "1"}
+    return {"name": name, "type": "2d", "builtin": "flat", "rgb1": "1 1 1", **size}
 
 
-def _edits_of_users(root: XmlElement, lost: dict[str, set[str]]) -> Iterator[Edit]:
-    """Edits that remove geoms and other elements whose mesh, height field or model is lost."""
+def _leave_out_users(root: XmlElement, lost: dict[str, set[str]]) -> None:
+    """Leave out geoms and other elements whose mesh, height field or model is lost."""
     for element in root.all_below():
         is_used = any(element.get(name) in lost.get(tag, ()) for tag, name in _USERS.items())
         if is_used and element.parent is not None:
-            yield Edit(element.start, element.end)
+            element.is_left_out = True

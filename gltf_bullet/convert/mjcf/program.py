@@ -28,16 +28,18 @@ def _limit(seconds: int, memory: int) -> None:
         import resource
     except ImportError:  # Windows
         return
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    # macOS refuses a bound below what a process has mapped already: the starting one has a clock.
-    with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    for kind, most in ((resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, memory)):
+        _, hard = resource.getrlimit(kind)
+        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        # macOS refuses a bound below what a process has mapped already: the starting one has a
+        # clock.
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(kind, (least, least))
 
 
 def main() -> None:
     """Compile the model and write its arrays."""
     source, target, seconds, memory = sys.argv[1:5]
-    sys.path[:] = [folder for folder in sys.path[1:] if folder]  # no modules of this folder
     import mujoco
     import numpy as np
 

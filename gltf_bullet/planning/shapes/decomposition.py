@@ -23,6 +23,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from gltf_bullet.child_processes import python_command, start
 from gltf_bullet.disk_cache import cache_folder, write_file
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.hulls import convex_hull
@@ -34,16 +35,6 @@ __all__ = ["Decomposer", "Decomposition", "WorkerResult"]
 # --- The worker process: ``coacd_worker.py`` with bounds of time and memory -----------------------
 
 _WORKER: Final = Path(__file__).with_name("coacd_worker.py")
-
-_LAUNCH: Final = """
-import sys
-sys.path = [path for path in sys.path if path]
-del sys.argv[0]
-import runpy
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
-"""``python FILE`` would look for modules beside the file first, and ``python -c`` in the working
-directory, where a downloaded asset may have brought a ``numpy.py``."""
 
 MEMORY_BYTES: Final = 600 * 2**20
 """Writable memory of the worker: together with 150 MB of a loading process at most 800 MB."""
@@ -128,20 +119,14 @@ def _run_worker(
     """Run the worker and return why it ended early, or an empty text; it is killed at the end."""
     if not sys.executable:
         return "there is no Python interpreter to run coacd with"
-    environment = dict(os.environ)
-    # The worker finds what this process finds, and does not take its own folder for a package's.
-    environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    environment["OPENBLAS_NUM_THREADS"] = "1"
     longest = draft_seconds * (_BUSY if hasattr(signal, "SIGXCPU") else 1.0)
     begin = time.monotonic()
-    with subprocess.Popen(  # noqa: S603  # our own file and folder
-        [sys.executable, "-c", _LAUNCH, str(_WORKER), str(folder)],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        # Ctrl-C at the terminal reaches this process, which ends the worker.
-        start_new_session=True,
+    with start(
+        python_command(_WORKER, str(folder)),
+        variables={"OPENBLAS_NUM_THREADS": "1"},
+        out=subprocess.DEVNULL,
+        error=subprocess.DEVNULL,
+        apart=True,  # Ctrl-C at the terminal reaches this process, which ends the worker.
     ) as worker:
         try:
             while (used := time.monotonic() - begin) < longest:

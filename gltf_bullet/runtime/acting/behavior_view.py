@@ -11,6 +11,7 @@ import numpy as np
 
 from gltf_bullet.behavior.running import LogEntry
 from gltf_bullet.behavior.values import SIZES, Reference, Value
+from gltf_bullet.bullet.world_lock import WorldLock, holds_world_lock
 from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.runtime.acting.acting import Acting
 from gltf_bullet.runtime.scene_core import SceneCore
@@ -21,10 +22,12 @@ __all__ = ["BehaviorView", "Variables"]
 _NAN3 = (float("nan"), float("nan"), float("nan"))
 
 
+@holds_world_lock("_lock")
 class Variables(MutableMapping[int | str, Any]):
     """The custom variables of a graph, by index or by name; vectors are tuples."""
 
-    def __init__(self, acting: Acting) -> None:
+    def __init__(self, acting: Acting, lock: WorldLock) -> None:
+        self._lock = lock
         self._variables = acting.behavior.graph.variables
         self._values = acting.behavior.values
         self._easings = acting.behavior.easings.running
@@ -100,6 +103,7 @@ def taken(kind: str, value: Any, what: str) -> Value:
     raise TypeError(f"{what} is a {kind}; {value!r} is none")
 
 
+@holds_world_lock("_core.session.lock")
 class BehaviorView:
     """The behavior graph of a scene (KHR_interactivity).
 
@@ -108,7 +112,7 @@ class BehaviorView:
 
     def __init__(self, core: SceneCore, acting: Acting) -> None:
         self._core, self._acting = core, acting
-        self.variables = Variables(acting)
+        self.variables = Variables(acting, core.session.lock)
         """Custom variables, by index or by the ``id`` that the file gives them."""
 
     @property

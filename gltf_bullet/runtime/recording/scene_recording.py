@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from gltf_bullet.bullet.world_lock import holds_world_lock
 from gltf_bullet.errors import GltfBulletError
 from gltf_bullet.output_files import written_aside
 from gltf_bullet.rendering.camera import Camera
@@ -67,18 +68,20 @@ def record(scene: Scene, *, fps: float | None = None, tolerance: float | None = 
     return Recording(scene, fps, tolerance)
 
 
+@holds_world_lock("_core.session.lock")
 class Recording:
     """Frames of one scene: local transforms of all nodes that are moved or were set."""
 
     def __init__(self, scene: Scene, fps: float | None, tolerance: float | None) -> None:
-        scene.core.require_alive()
         self._core = scene.core
         self._interval = 0.0 if fps is None else 1.0 / fps
         self._tolerance = tolerance
         self._is_stopped = False
-        self._begin_take()
-        self._stop = scene.core.on_step(self._note)
-        self._stop_jumps = scene.core.followers.on_jump(self._note_jump)
+        with scene.core.session.lock:
+            scene.core.require_alive()
+            self._begin_take()
+            self._stop = scene.core.on_step(self._note)
+            self._stop_jumps = scene.core.followers.on_jump(self._note_jump)
 
     @property
     def size(self) -> int:

@@ -15,6 +15,7 @@ from gltf_bullet.bullet.reading.issues import RECORDED_BODY_GONE, RECORDED_WITHO
 from gltf_bullet.bullet.reading.poses import InertialPoses
 from gltf_bullet.bullet.reading.world_reader import Newcomers, read_bodies, read_world
 from gltf_bullet.bullet.session import PhysicsClient, headless_world, require_client
+from gltf_bullet.bullet.world_lock import holds_world_lock, world_lock
 from gltf_bullet.convert.description import WorldDescription
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue
 from gltf_bullet.errors import EngineError
@@ -110,9 +111,12 @@ def record_world(
             require_number(name, value)
     if fps is None and tolerance is None:
         tolerance = 1e-3
-    return WorldRecording(require_client(physics_client), fps, bodies, tolerance)
+    client_id = require_client(physics_client)
+    with world_lock(client_id):
+        return WorldRecording(client_id, fps, bodies, tolerance)
 
 
+@holds_world_lock("_lock")
 class WorldRecording:
     """Frames of a world: poses of all links of its bodies."""
 
@@ -125,6 +129,7 @@ class WorldRecording:
     ) -> None:
         diagnostics = Diagnostics()
         self._client_id = client_id
+        self._lock = world_lock(client_id)
         ids = read_bodies(client_id, bodies)
         scenes = scenes_among(client_id, ids)
         # Frames have the engine's links, so scenes are described by these.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gltf_bullet.bullet.state import link_state
+from gltf_bullet.bullet.world_lock import holds_world_lock
 from gltf_bullet.model import MotionKind
 from gltf_bullet.number_ranges import finite_vector
 from gltf_bullet.runtime.scene_core import SceneCore
@@ -16,6 +17,7 @@ from gltf_bullet.transforms import FloatArray
 __all__ = ["Body"]
 
 
+@holds_world_lock("_core.session.lock")
 class Body:
     """A rigid body of a scene: a node with motion.
 

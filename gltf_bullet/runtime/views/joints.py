@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from gltf_bullet.bullet.joints.joint_controls import DofHandle, DofState
+from gltf_bullet.bullet.world_lock import holds_world_lock
 from gltf_bullet.model import DofKind, Joint, JointDrive, JointLimit
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.nodes import ByNode
@@ -19,6 +20,7 @@ from gltf_bullet.transforms import FloatArray
 __all__ = ["DegreeOfFreedom", "JointView", "Targets", "set_drive_targets"]
 
 
+@holds_world_lock("_core.session.lock")
 class DegreeOfFreedom:
     """One free or limited axis of a joint; an ordinary PyBullet joint.
 
@@ -81,6 +83,7 @@ class DegreeOfFreedom:
         )
 
 
+@holds_world_lock("_core.session.lock")
 class JointView:
     """A simulated joint of a scene."""
 

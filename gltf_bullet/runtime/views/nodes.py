@@ -6,6 +6,7 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar, overload
 
+from gltf_bullet.bullet.world_lock import holds_world_lock
 from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.bodies import Body
@@ -88,6 +89,7 @@ class ByNode(Mapping[int, V]):
         return ", ".join(shown) + (f" and {more} more" if more > 0 else "") or "none"
 
 
+@holds_world_lock("_core.session.lock")
 class NodeView:
     """One glTF node of a scene, at present. Local values are relative to the parent node."""
 

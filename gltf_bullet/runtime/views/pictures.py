@@ -20,6 +20,7 @@ from gltf_bullet.bullet.rendering.pictures import (
     take_picture,
 )
 from gltf_bullet.bullet.rendering.visuals import ShownLink
+from gltf_bullet.bullet.world_lock import holds_world_lock
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.gltf.cameras import read_camera
@@ -130,6 +131,7 @@ class Picture:
         return png_of(self.rgb)
 
 
+@holds_world_lock("_core.session.lock")
 class CameraView:
     """A camera of the file, at the present pose of its node."""
 
@@ -176,6 +178,7 @@ def _cameras_of(core: SceneCore) -> ByNode[CameraView]:
     return ByNode("cameras", found, tree.names)
 
 
+@holds_world_lock("_core.session.lock")
 class Pictures:
     """Takes the pictures of one scene."""
 

@@ -5,6 +5,7 @@ KHR_physics_rigid_bodies, "Trigger event nodes".
 
 from __future__ import annotations
 
+from gltf_bullet.bullet.world_lock import holds_world_lock
 from gltf_bullet.model import MeshShape, Shape
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.bodies import Body
@@ -12,6 +13,7 @@ from gltf_bullet.runtime.views.bodies import Body
 __all__ = ["TriggerView"]
 
 
+@holds_world_lock("_core.session.lock")
 class TriggerView:
     """One trigger of a scene."""
 

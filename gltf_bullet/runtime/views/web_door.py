@@ -13,6 +13,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,7 +26,12 @@ _patching = threading.Lock()
 
 def is_loopback(host: str) -> bool:
     """Return True if an address is that of this machine alone."""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:  # a name, as 127.evil.example
+        return False
 
 
 @dataclass(slots=True)
@@ -93,10 +99,14 @@ class Door:
             return "This is not the whole address: open the one that was printed."
         if len(hosts) != 1:
             return "The request does not say whom it asks."
-        if is_loopback(self.host) and not is_loopback(urlsplit(f"//{hosts[0]}").hostname or ""):
+        try:
+            asked = urlsplit(f"//{hosts[0]}").hostname or ""
+            pages = [urlsplit(origin) for origin in origins]
+        except ValueError:  # as of "http://["
+            return "The request is malformed."
+        if is_loopback(self.host) and not is_loopback(asked):
             return f"This server is not {hosts[0]}."
-        for origin in origins:
-            parts = urlsplit(origin)
+        for origin, parts in zip(origins, pages, strict=True):
             if parts.scheme not in ("http", "https") or parts.netloc != hosts[0]:
                 return f"A page of {origin} may not come here."
         return ""

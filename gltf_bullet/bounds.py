@@ -1,0 +1,32 @@
+"""How much a file may ask for, by count and by bytes: one table, checked before the work.
+
+Each bound is far above what real files have, and keeps a small or hostile file from taking a
+machine's time and memory. What a caller may want to change is in ``ReadLimits`` instead.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "DESCRIPTION_BYTES",
+    "DESCRIPTION_FILES",
+    "ISSUES_PER_CODE",
+    "MESH_FILE_BYTES",
+    "NAME_CHARACTERS",
+    "XML_ELEMENTS",
+]
+
+DESCRIPTION_BYTES: Final = 64 << 20
+"""The text of a robot or a stage, or of one file that it includes; the largest that was seen has
+2 MB."""
+DESCRIPTION_FILES: Final = 250
+"""Files that a robot or a stage includes, one by another."""
+XML_ELEMENTS: Final = 1_000_000
+"""Elements of one text; each takes some hundred bytes."""
+MESH_FILE_BYTES: Final = 512 << 20
+"""A file with a mesh or an image that a robot or a stage names."""
+NAME_CHARACTERS: Final = 10_000
+"""The name of a node, a mesh or an animation: it is written into tables, pages and messages."""
+ISSUES_PER_CODE: Final = 1000
+"""Findings of one code in one report; the others are counted."""
