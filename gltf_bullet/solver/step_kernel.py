@@ -255,12 +255,22 @@ def compare_prediction(floats: FloatArray, work: FloatArray, articulation: Artic
 
 
 @kernel
-def _flags(ints: IntArray) -> int:
+def _needs_motors(work: FloatArray, articulation: Articulation) -> bool:
+    """Tell whether velocity motors replace torques: a robot under its user's motors has none."""
+    if articulation.uses_motors:
+        for k in range(articulation.dof_count):
+            if work[articulation.motor_bound + k] != 0.0:
+                return True
+    return False
+
+
+@kernel
+def _flags(ints: IntArray, work: FloatArray) -> int:
     """Collect the outcomes that follow from the switches of all articulations."""
     scene, status = scene_at(ints, 0), 0
     for k in range(scene.articulation_count):
         articulation = articulation_at(ints, ints[scene.articulations + k])
-        status |= MISPREDICTED if articulation.uses_motors else 0
+        status |= MISPREDICTED if _needs_motors(work, articulation) else 0
         status |= OUTSIDE_LIMIT if articulation.outside_limit else 0
         status |= EXTERNAL_DRIVE if articulation.external_drive_started else 0
         status |= LIMIT_EXCEEDED if articulation.overshot_row else 0
@@ -311,7 +321,7 @@ def _solve_one(
             solve_islands(index, values)
             islands.targets_reduced = 0
         status = 0 if store_results(ints, floats, work, index, values, dt) else NOT_FINITE
-        status |= _flags(ints)
+        status |= _flags(ints, work)
         return status | (NOT_CONVERGED if islands.unconverged else 0)
     return NEEDS_ROOM if islands.needed else 0
 
