@@ -9,7 +9,7 @@ import numpy as np
 
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.session import EngineLink
-from gltf_bullet.bullet.state import link_state, velocity_after_turn
+from gltf_bullet.bullet.state import link_state, velocity_after_turn, velocity_at
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.transforms import (
     FloatArray,
@@ -85,5 +85,5 @@ class MovingAnchors:
         linear = velocity_after_turn(linear, angular, time_step)
         world_from_body = Pose(rotation, com) @ self._bodies[node].body_from_inertial.inverse()
         origin = np.array(world_from_body.translation)
-        velocity = np.array(linear) + np.cross(angular, origin - np.array(com))
+        velocity = np.array(velocity_at((com, rotation, linear, angular), origin.tolist()))
         return origin, np.array(world_from_body.rotation_xyzw), velocity, np.array(angular)
