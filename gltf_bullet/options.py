@@ -39,9 +39,13 @@ class LoadOptions:
     """Most convex parts of one decomposed mesh."""
     decomposition_threshold: float = 0.05
     """Concavity that coacd tolerates, relative to the mesh's size (its own default)."""
-    decomposition_seconds: float = 10.0
-    """Computing time [s] for all concave meshes of one load together; when it ends, coarser parts
-    or a hull replace them, and an issue says so. ``0``: only those in the cache."""
+    fine_search_parts: int = 6
+    """Most parts [count] of a mesh's coarse decomposition for which ``decomposition_threshold`` is
+    searched for; a mesh that needs more, or that cannot be simplified to 2000 triangles, keeps the
+    coarse parts. It bounds the work by a count, so that no machine finds other parts."""
+    decomposition_seconds: float = 30.0
+    """Watchdog: computing time [s] of each concave mesh; if it strikes, coarser parts or a hull
+    replace the mesh, an issue says so, and nothing is cached. ``0``: only what is cached."""
     progress: Callable[[str, float], object] | None = field(default=None, compare=False, repr=False)
     """Called during work that takes seconds, with its name and the share of its time, 0..1."""
     cache_folder: str | os.PathLike[str] | None = None
@@ -100,6 +104,8 @@ class LoadOptions:
     def __post_init__(self) -> None:
         if not 0.0 < self.density < math.inf:
             raise ValueError(f"density is {self.density}; must be > 0 and finite")
+        if self.fine_search_parts < 0:
+            raise ValueError(f"fine_search_parts is {self.fine_search_parts}; must be at least 0")
         if not 0.0 <= self.decomposition_seconds <= 86400.0:
             got = self.decomposition_seconds
             raise ValueError(f"decomposition_seconds is {got}; must be in 0..86400")

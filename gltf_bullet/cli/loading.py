@@ -89,8 +89,12 @@ LOADING: dict[str, tuple[Any, Any]] = {
         0.05,
     ),
     "decomposition_seconds": (
-        Annotated[float, typer.Option(help="For all concave meshes together [s].")],
-        10.0,
+        Annotated[float, typer.Option(help="Watchdog of each concave mesh [s].")],
+        30.0,
+    ),
+    "fine_search_parts": (
+        Annotated[int, typer.Option(help="Coarse parts up to which a finer search is made.")],
+        6,
     ),
     "world_gravity": (
         Annotated[Gravity, typer.Option(help="Where the file states one (OMI): whose acts.")],

@@ -118,15 +118,6 @@ def plan_bodies(
     owned: dict[int, list[PlacedCollider]] = {node: [] for node in physics.motions}
     statics: list[StaticPlan] = []
     concave = _concave_colliders(physics, motion_node_of, shapes)
-    shapes.expect_concave(
-        len(
-            {
-                (collider.shape, linear_maps[collider.node].tobytes())
-                for collider, owner in concave
-                if isinstance(collider.shape, MeshShape) and _moves(physics, owner)
-            }
-        )
-    )
     placer = _Placer(physics, motion_node_of, frames)
     for node, collider in physics.colliders.items():
         owner = int(motion_node_of[node])

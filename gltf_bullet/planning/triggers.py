@@ -140,7 +140,7 @@ def plan_triggers(
         options: Choices that the file cannot make.
         moving_nodes: Nodes that animation moves.
         diagnostics: Receives the findings.
-        decomposer: The decomposer of the scene, whose time is shared.
+        decomposer: The decomposer of the scene.
     """
     if not physics.triggers:
         return TriggerPlans(volumes_by_node={}, nodes=(), colliders=())

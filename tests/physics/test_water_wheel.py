@@ -80,6 +80,17 @@ def water_wheel() -> tuple[bytes, int, list[int]]:
     return json.dumps(asset).encode(), wheel, balls
 
 
+@pytest.mark.parametrize("rate", [60, pytest.param(240, marks=pytest.mark.slow)])
+def test_no_ball_falls_through_the_floor_where_a_hull_stands_in_for_the_wheel(rate: int) -> None:
+    content, _, balls = water_wheel()
+    with world(content, rate=rate, options=gb.LoadOptions(concave="hull")) as scene:
+        for _ in range(3 * rate):
+            scene.step()
+        places = scene.node_matrices[balls, :3, 3]
+    assert np.abs(places[:, [0, 2]]).max() < FLOOR
+    assert places[:, 1].min() > RADIUS - 1e-3
+
+
 @pytest.mark.parametrize(
     ("rate", "seconds"), [(60, 4.0), pytest.param(60, 8.0, marks=pytest.mark.slow)]
 )

@@ -345,12 +345,10 @@ class ShapePlanner:
         diagnostics: Diagnostics,
         decomposer: Decomposer | None = None,
     ) -> None:
-        """``decomposer``: shared by all planners of a scene, as is its budget of time."""
         self._mesh_of = mesh_of
         self._options = options
         self._diagnostics = diagnostics
-        self._decomposer = decomposer or Decomposer(options)
-        self._concave = ConcavePlanner(self._decomposer, options, diagnostics)
+        self._concave = ConcavePlanner(decomposer or Decomposer(options), options, diagnostics)
         self._planned: dict[tuple[Shape, bytes, bool, bool], PlannedShape | None] = {}
         self._meshes: dict[MeshShape, TriangleSet | None] = {}
         self._is_convex: dict[TriangleSet, bool] = {}
@@ -374,10 +372,6 @@ class ShapePlanner:
         if key not in self._planned:
             self._planned[key] = self._plan(shape, linear, moving, bvh_allowed, at)
         return self._planned[key]
-
-    def expect_concave(self, meshes: int) -> None:
-        """Announce the number of moving concave meshes to come, which share the time."""
-        self._decomposer.expect(meshes)
 
     def is_concave(self, shape: Shape, *, moving: bool) -> bool:
         """True if a collider is a surface or half-space for the others, not a convex solid."""
