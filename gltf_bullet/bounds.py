@@ -8,15 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "DESCRIPTION_BYTES",
-    "DESCRIPTION_FILES",
-    "ISSUES_PER_CODE",
-    "MESH_FILE_BYTES",
-    "NAME_CHARACTERS",
-    "XML_ELEMENTS",
-]
-
 DESCRIPTION_BYTES: Final = 64 << 20
 """The text of a robot or a stage, or of one file that it includes; the largest that was seen has
 2 MB."""

@@ -14,8 +14,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final, TypeAlias
 
-__all__ = ["ChildProcess", "python_command", "start"]
-
 ChildProcess: TypeAlias = "subprocess.Popen[bytes]"
 
 _NOWHERE: Final = os.path.abspath(os.sep)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 from contextlib import AbstractContextManager
 
-__all__ = ["no_collection"]
-
 
 def no_collection() -> AbstractContextManager[None]:
     """Collect no garbage in this context.

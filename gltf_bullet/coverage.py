@@ -12,17 +12,6 @@ from dataclasses import dataclass
 
 from gltf_bullet.diagnostics import IssueKind
 
-__all__ = [
-    "Coverage",
-    "CoverageRow",
-    "Treatment",
-    "approximated",
-    "covers",
-    "exact",
-    "ignored",
-    "refused",
-]
-
 
 class Treatment(enum.Enum):
     """Treatment of a property by this library."""

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field, replace
 from gltf_bullet.bounds import ISSUES_PER_CODE
 from gltf_bullet.printable import printable
 
-__all__ = ["ROOT", "Diagnostics", "Issue", "IssueKind", "JsonPointer", "Severity", "with_names"]
-
 
 class Severity(enum.IntEnum):
     """Severity of a finding; the worst sorts first."""

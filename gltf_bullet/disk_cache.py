@@ -23,8 +23,6 @@ from gltf_bullet.private_folders import (
     usual_folders,
 )
 
-__all__ = ["cache_folder", "is_kept", "read_entry", "write_entry", "write_file"]
-
 _MOST_BYTES = 512 << 20
 """Most bytes of all entries of a folder; the oldest are removed first."""
 _LOOK_EVERY = 2 << 20

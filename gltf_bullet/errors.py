@@ -28,19 +28,6 @@ from gltf_bullet.printable import printable, printable_lines
 if TYPE_CHECKING:
     from gltf_bullet.diagnostics import Issue
 
-__all__ = [
-    "AssetError",
-    "ContainerError",
-    "EngineError",
-    "GltfBulletError",
-    "InvalidAssetError",
-    "SceneRemovedError",
-    "TranslationError",
-    "UnknownNameError",
-    "UnsupportedAssetError",
-    "WorldChangedError",
-]
-
 
 class GltfBulletError(Exception):
     """Base class of all exceptions of this library."""

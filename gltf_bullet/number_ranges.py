@@ -15,21 +15,6 @@ import operator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = [
-    "GENERAL",
-    "LONGEST_STEP",
-    "PLACE",
-    "PLACED_SIZE",
-    "SIZE",
-    "WORLD",
-    "NumberRange",
-    "carried",
-    "finite_vector",
-    "range_of",
-    "step_count",
-    "unusable_settings",
-]
-
 SINGLE_PRECISION_LARGEST: Final = 3.4028234663852886e38
 SINGLE_PRECISION_SMALLEST: Final = 1.1754943508222875e-38
 """Range of glTF's own arrays, whose products stay below 1e308. Magnitudes below the second count as

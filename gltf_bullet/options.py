@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-__all__ = ["LoadOptions", "Visuals", "require_options"]
-
 Visuals: TypeAlias = Literal["mesh", "auto", "collider", "none"]
 """Appearance of a scene's bodies."""
 

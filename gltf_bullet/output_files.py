@@ -20,8 +20,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FileAside", "is_same_file", "require_another_file", "written_aside"]
-
 
 _PREFIX = ".gltf_bullet-"
 """Prefix of the names of unfinished files."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["printable", "printable_lines"]
-
 _HARMLESS = {"\u200c", "\u200d"}
 """Joiners, which Persian, the scripts of India and many emoji need."""
 

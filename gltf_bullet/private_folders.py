@@ -23,15 +23,6 @@ from pathlib import Path
 
 import platformdirs
 
-__all__ = [
-    "PrivateFolder",
-    "UnsafeFolderError",
-    "fresh_folder",
-    "private_folder",
-    "say_unsafe",
-    "usual_folders",
-]
-
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _LOOK = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 """Flags that can open a folder which may be passed but not listed."""

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from typing import Final
 
-__all__ = ["did_you_mean", "near_names"]
-
 SIMILAR: Final = 0.6
 """Share of common characters from which on two names are similar: the default of difflib."""
 

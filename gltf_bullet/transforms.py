@@ -17,30 +17,6 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "IDENTITY_POSE",
-    "BoolArray",
-    "FloatArray",
-    "IntArray",
-    "Pose",
-    "Quat",
-    "Vec3",
-    "cross",
-    "decompose_trs",
-    "matrices_from_quats",
-    "matrices_from_trs",
-    "quat_conjugate",
-    "quat_from_rotation_vector",
-    "quat_multiply",
-    "quat_normalize",
-    "quat_rotate",
-    "quats_from_matrices",
-    "rotation_to",
-    "rotation_vector_from_quat",
-    "split_linear",
-    "turned",
-]
-
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.intp]
 """Array of indices or counts."""

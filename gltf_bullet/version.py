@@ -3,6 +3,4 @@
 from importlib.metadata import version
 from typing import Final
 
-__all__ = ["__version__"]
-
 __version__: Final[str] = version("gltf_bullet")

@@ -15,8 +15,6 @@ from typing import Any, Final
 from gltf_bullet.behavior.findings import BEHAVIOR_EARLIER_SPELLING
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer
 
-__all__ = ["with_present_spellings"]
-
 _NAMES: Final = {
     "variable/setMultiple": "variable/set",
     "math/e": "math/E",

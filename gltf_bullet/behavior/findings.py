@@ -6,18 +6,6 @@ from typing import Final
 
 from gltf_bullet.diagnostics import IssueKind, Severity
 
-__all__ = [
-    "BEHAVIOR_CONFIGURATION",
-    "BEHAVIOR_EARLIER_SPELLING",
-    "BEHAVIOR_INVALID",
-    "BEHAVIOR_REQUIRED",
-    "BEHAVIOR_TOO_LARGE",
-    "BEHAVIOR_UNSUPPORTED",
-    "BEHAVIOR_UNUSED",
-    "MOST",
-    "show",
-]
-
 BEHAVIOR_INVALID = IssueKind(
     "BEHAVIOR_INVALID",
     Severity.WARNING,

@@ -8,8 +8,6 @@ from gltf_bullet.behavior.graph import Constant, Graph, GraphNode, Link
 from gltf_bullet.behavior.operations.catalogue import OPERATIONS
 from gltf_bullet.behavior.values import shown
 
-__all__ = ["graph_lines", "operation_rows"]
-
 _DEEPEST = 4
 """Depth of nested values from which on a node is only named."""
 _MOST_LINES = 2000

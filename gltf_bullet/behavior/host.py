@@ -8,8 +8,6 @@ from typing import NamedTuple, Protocol
 
 from gltf_bullet.behavior.values import Value
 
-__all__ = ["Host", "Property", "RayHit", "is_open"]
-
 _OPEN = {"selectable": "KHR_node_selectability", "hoverable": "KHR_node_hoverability"}
 """Extensions of the properties ``selectable`` and ``hoverable``."""
 

@@ -12,8 +12,6 @@ from gltf_bullet.behavior.host import Property, RayHit
 from gltf_bullet.behavior.object_model import ObjectModel
 from gltf_bullet.behavior.values import Value
 
-__all__ = ["JsonHost"]
-
 
 class JsonHost:
     """Stores the values that a graph sets; nothing moves by itself."""

@@ -14,8 +14,6 @@ from typing import Any, Final
 from gltf_bullet.behavior.operations.vectors import composed, multiplied
 from gltf_bullet.behavior.values import FLOATS, SIZES, Value
 
-__all__ = ["ModelProperty", "ObjectModel"]
-
 
 @dataclass(frozen=True, slots=True)
 class ModelProperty:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from gltf_bullet.behavior.values import Reference, Value, is_pointer
 
-__all__ = ["PointerTemplate", "parse_template"]
-
 _RUNS = re.compile(r"(\[+|\]+|\{+|\}+)")
 
 

@@ -14,8 +14,6 @@ from typing import Any
 from gltf_bullet.behavior.graph import Constant, Graph, GraphNode, Link
 from gltf_bullet.behavior.values import DEFAULTS
 
-__all__ = ["NodeMaking", "Preparation"]
-
 _DEEPEST = 50
 """Depth of nested closures from which on a chain is divided."""
 _LARGEST = 32

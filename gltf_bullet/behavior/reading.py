@@ -52,8 +52,6 @@ from gltf_bullet.behavior.values import (
 )
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
 
-__all__ = ["EXTENSION", "item_at", "read_graph", "read_graphs"]
-
 EXTENSION = "KHR_interactivity"
 _AT = ROOT / "extensions" / EXTENSION
 

@@ -21,8 +21,6 @@ from gltf_bullet.behavior.preparing import Preparation
 from gltf_bullet.behavior.values import Reference, Value
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 
-__all__ = ["Behavior", "BehaviorState", "LogEntry", "effective"]
-
 # --- Delays: activations at a later time ("Delay Operations") -------------------------------------
 
 DELAYS = "/extensions/KHR_interactivity/delays"

@@ -7,21 +7,6 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-__all__ = [
-    "DEFAULTS",
-    "FLOATS",
-    "MATRICES",
-    "SIGNATURES",
-    "SIZES",
-    "Reference",
-    "Value",
-    "as_index",
-    "as_int32",
-    "is_pointer",
-    "shown",
-    "wrapped",
-]
-
 
 class Reference(NamedTuple):
     """Value of a ``ref``: an item of a list, which need not exist."""

@@ -14,8 +14,6 @@ import pybullet
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.errors import EngineError, WorldChangedError
 
-__all__ = ["BodyOwnership"]
-
 _ROUNDS = 8
 """Number of calls between two checks of another body's tag, where the last created body is ours."""
 

@@ -15,8 +15,6 @@ from gltf_bullet.planning.shapes.point_geometry import PointGeometry
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray, Vec3, quat_rotate
 
-__all__ = ["GravityForces", "gravity_forces"]
-
 # --- Acceleration of each body by the gravity volumes (OMI_physics_gravity) that contain it -------
 #
 # The engine's own gravity stays the user's: bodies get the difference as a force, times their

@@ -15,8 +15,6 @@ from pathlib import Path
 
 from gltf_bullet.disk_cache import is_kept, write_file
 
-__all__ = ["KEPT_FILES", "kept_file"]
-
 
 class _KeptFiles:
     """A folder that only this user can enter; it is deleted when the process ends."""

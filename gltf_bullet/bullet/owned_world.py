@@ -12,12 +12,6 @@ import pybullet
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import FloatArray, Vec3
 
-__all__ = [
-    "NO_DISPLAY", "add_floor", "close_world", "extent", "forbid_contacts", "has_display",
-    "open_world",
-]  # fmt: skip
-
-
 _ENDLESS = 1e3
 """Edge [m] from which a box is taken for that of a plane or a landscape."""
 

@@ -26,19 +26,6 @@ from gltf_bullet.number_ranges import unusable_settings
 from gltf_bullet.planning.body_plans import ColliderGroup, StaticPlan
 from gltf_bullet.transforms import Vec3
 
-__all__ = [
-    "EngineLink",
-    "EngineSession",
-    "EngineSettings",
-    "PhysicsClient",
-    "SolidLink",
-    "engine_session",
-    "headless_world",
-    "is_headless",
-    "known_session",
-    "require_client",
-]
-
 _TAG_KEY = "gltf_bullet world"
 """User data key of our bodies; the value, their ownership tag, begins with the session's token."""
 

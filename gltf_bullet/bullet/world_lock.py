@@ -13,8 +13,6 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
-__all__ = ["WorldLock", "holds_world_lock", "world_lock"]
-
 WorldLock: TypeAlias = Any
 """``threading.RLock`` is a function before Python 3.13, and no type."""
 

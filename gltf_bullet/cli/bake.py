@@ -11,8 +11,6 @@ import typer
 from gltf_bullet.cli.loading import World, require, takes_world
 from gltf_bullet.output_files import require_another_file
 
-__all__ = ["bake"]
-
 
 @takes_world
 def bake(

@@ -16,8 +16,6 @@ from gltf_bullet.printable import printable
 if TYPE_CHECKING:
     from gltf_bullet.runtime.report import Report
 
-__all__ = ["check"]
-
 SUMMARY = " {:<6}  {:>6}  {:>14}  {:>5}  {}"
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from gltf_bullet.diagnostics import Diagnostics
     from gltf_bullet.runtime.asset import Asset
 
-__all__ = ["Target", "convert"]
-
 
 class Target(enum.Enum):
     """Forms of physics that a file can be converted to."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from gltf_bullet.reference import IssueEntry
 
-__all__ = ["explain"]
-
 
 def explain(
     name: Annotated[

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from gltf_bullet.runtime.inspect.inspection import Inspection
 
-__all__ = ["inspect"]
-
 
 @takes_loading
 def inspect(

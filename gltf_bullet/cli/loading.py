@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from gltf_bullet.options import LoadOptions
     from gltf_bullet.transforms import Vec3
 
-__all__ = [
-    "Loading",
-    "World",
-    "load_values",
-    "parse_size",
-    "require",
-    "takes_loading",
-    "takes_world",
-]
-
 DEFAULT_DT = 1.0 / 240.0
 """PyBullet's default time step [s]."""
 EARTH = 9.81

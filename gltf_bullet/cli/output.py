@@ -19,20 +19,6 @@ from rich.text import Text
 from gltf_bullet.diagnostics import Issue, Severity
 from gltf_bullet.printable import printable, printable_lines
 
-__all__ = [
-    "Attempts",
-    "console",
-    "issue_rows",
-    "plain",
-    "print_issues",
-    "print_json",
-    "print_table",
-    "say",
-    "say_error",
-    "take_every_text",
-    "vector",
-]
-
 PIPED_WIDTH = 80
 """Number of columns if the output is no terminal and ``COLUMNS`` is not set."""
 NARROWEST = 40

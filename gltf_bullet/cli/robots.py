@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     from gltf_bullet.convert.servo import Servo
     from gltf_bullet.runtime.asset import Asset
 
-__all__ = [
-    "AllowOption",
-    "FixedBaseOption",
-    "ServoOption",
-    "is_robot",
-    "parse_servo",
-    "path_of_gltf",
-    "read_source",
-    "require_urdf",
-]
-
 FixedBaseOption: TypeAlias = Annotated[
     bool, typer.Option("--fixed-base", help="A URDF's base stands still.")
 ]

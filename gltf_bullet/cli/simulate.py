@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from gltf_bullet.runtime.scene import Scene
     from gltf_bullet.runtime.trigger_reports import TriggerEvent
 
-__all__ = ["simulate"]
-
 PICTURES = (".png", ".jpg", ".webp")
 WIDE = 120
 """[columns] Width from which on the table has rotations and angular velocities, too."""

@@ -11,8 +11,6 @@ import gltf_bullet.solver  # noqa: F401  # says where the kernels are
 from gltf_bullet.numba_aot.library import is_compiled, package_library
 from gltf_bullet.version import __version__
 
-__all__ = ["engine_line", "kernel_line", "versions"]
-
 
 def versions() -> list[str]:
     """Lines for people and for reports of faults."""

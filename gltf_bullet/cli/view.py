@@ -14,8 +14,6 @@ from gltf_bullet.cli.loading import World, parse_size, require, takes_world
 from gltf_bullet.cli.robots import AllowOption, FixedBaseOption, path_of_gltf
 from gltf_bullet.viewer.keys import LAYERS, key_lines
 
-__all__ = ["view"]
-
 
 class Visuals(str, Enum):
     """Appearance of bodies."""

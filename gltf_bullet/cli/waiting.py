@@ -11,8 +11,6 @@ from typing import TypeAlias
 from gltf_bullet.cli.output import console
 from gltf_bullet.printable import printable
 
-__all__ = ["PATIENCE", "Show", "waiting"]
-
 PATIENCE = 1.0
 """[s] Longest wait that is not shown."""
 REFRESH = 0.1

@@ -18,30 +18,6 @@ import numpy as np
 from gltf_bullet.model import CollisionFilter, Joint, JointDescription, PhysicsMaterial
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose, Vec3
 
-__all__ = [
-    "BallShape",
-    "BodyDescription",
-    "BoxShape",
-    "ColliderDescription",
-    "ConstraintDescription",
-    "ConstraintKind",
-    "FrameDescription",
-    "JointKind",
-    "LinkDescription",
-    "LinkJointDescription",
-    "MeshGeometry",
-    "MeshShape",
-    "MimicRule",
-    "PlaneShape",
-    "RoundShape",
-    "ShapeGeometry",
-    "StatedJoint",
-    "StatedSurface",
-    "Surface",
-    "VisualDescription",
-    "WorldDescription",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class MeshGeometry:

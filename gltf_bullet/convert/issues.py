@@ -6,26 +6,6 @@ from typing import Final
 
 from gltf_bullet.diagnostics import IssueKind, Severity
 
-__all__ = [
-    "LINK_WITHOUT_MASS",
-    "MJCF_APPROXIMATED",
-    "MJCF_NEEDS_MUJOCO",
-    "NOT_IN_GLTF",
-    "ROBOT_ELEMENT_IGNORED",
-    "ROBOT_ENGINE_LINES",
-    "ROBOT_FILE_MISSING",
-    "ROBOT_FILE_REFUSED",
-    "ROBOT_FILE_UNREADABLE",
-    "ROBOT_INERTIA_FROM_FILE",
-    "ROBOT_INVALID",
-    "ROBOT_LINK_LOST",
-    "ROBOT_MESH_CONVERTED",
-    "ROBOT_MISREAD",
-    "ROBOT_REFUSED",
-    "ROBOT_UNREADABLE",
-    "WORLD_NOT_FINITE",
-]
-
 NOT_IN_GLTF: Final = IssueKind(
     "NOT_IN_GLTF",
     Severity.WARNING,

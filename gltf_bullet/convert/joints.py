@@ -26,18 +26,6 @@ from gltf_bullet.model.joints import DofKind
 from gltf_bullet.model.properties import JOINT_EXTRAS
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat, Vec3, rotation_to
 
-__all__ = [
-    "describe_joint",
-    "frame_of_axis",
-    "joint_frame",
-    "joint_turn",
-    "note_rest",
-    "place_constraint",
-    "place_stated_joint",
-    "swing_gap",
-    "tidy",
-]
-
 # --- PyBullet's limits of spherical joints of a URDF as limits of glTF ----------------------------
 #
 # PyBullet measures swings about the child's axes of inertia: it takes ``lower`` and ``upper`` of

@@ -14,8 +14,6 @@ from gltf_bullet.bounds import MESH_FILE_BYTES
 from gltf_bullet.convert.description import MeshGeometry
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["MeshFile", "read_mesh_file", "write_obj"]
-
 _WITHIN = (".glb", ".gltf")
 """Suffixes of files that contain their images; others are read only if the robot may name them."""
 _PLACED = (".dae", ".glb", ".gltf", ".3mf")

@@ -56,8 +56,6 @@ from gltf_bullet.model import (
 from gltf_bullet.model import MeshShape as ModelMesh
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, rotation_to
 
-__all__ = ["collision_filters", "place_world"]
-
 # --- Collision filters of KHR_physics_rigid_bodies for the collisions of a world ------------------
 
 _Where: TypeAlias = tuple[int, int, int]

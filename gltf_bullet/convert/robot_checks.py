@@ -16,8 +16,6 @@ from gltf_bullet.convert.robot_xml import XmlElement, places
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.number_ranges import PLACE
 
-__all__ = ["c_number", "check_robot", "read_elements", "report_ignored"]
-
 # --- Elements and attributes that PyBullet reads; it ignores others: measured with PyBullet 3.2.7
 #
 # Each element was added to a small robot, alone; elements without effect on what PyBullet reports

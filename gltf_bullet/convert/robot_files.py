@@ -30,8 +30,6 @@ from gltf_bullet.convert.urdf_repairs import (
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
 
-__all__ = ["RobotText", "read_robot_text"]
-
 # --- Elements that PyBullet misreads: it takes them for something else than their format defines --
 #
 # Measured with PyBullet 3.2.7, by loading small robots with and without each of these.

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-__all__ = ["RobotFolders"]
-
 _SCHEME: Final = re.compile(r"^(package|model|file)://")
 _PACKAGE: Final = "package.xml"
 """File that marks a folder as a ROS package."""

@@ -18,16 +18,6 @@ from typing import Final
 
 from gltf_bullet.bounds import DESCRIPTION_BYTES, XML_ELEMENTS
 
-__all__ = [
-    "XmlElement",
-    "XmlError",
-    "escaped",
-    "parse_xml",
-    "places",
-    "read_text",
-    "written",
-]
-
 _WORD: Final = r"\s*([A-Za-z_:\x80-\U0010ffff][A-Za-z0-9_:.\-\x80-\U0010ffff]*)"
 """A name as tinyxml2 takes it."""
 _NAME: Final = re.compile(_WORD)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-__all__ = ["DEFAULT_SERVO", "Servo", "add_servos"]
-
 Servo = tuple[float, float]
 """Stiffness [1/s^2] and damping [1/s] per moment of inertia, so that one pair suits all joints."""
 

@@ -22,8 +22,6 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.model import Joint
 from gltf_bullet.transforms import IDENTITY_POSE, Pose
 
-__all__ = ["JointOfFile", "PartOfFile", "SceneOfFile", "with_scenes"]
-
 _Link = tuple[int, int]
 """Id of a body and index of a link; -1 is its base."""
 _Place = tuple[tuple[int, int], Pose]

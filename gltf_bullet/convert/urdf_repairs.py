@@ -23,17 +23,6 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.transforms import Pose, Vec3, quat_from_rotation_vector, quats_from_matrices
 
-__all__ = [
-    "MOST_JOINTS",
-    "ROBOT_SUFFIXES",
-    "StatedInertia",
-    "parse_robot",
-    "repair_limits",
-    "robot_format",
-    "stated_inertias",
-    "stated_mass",
-]
-
 MOST_JOINTS: Final = 127
 """Most joints of one multibody, fixed ones included."""
 

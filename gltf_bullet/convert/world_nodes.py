@@ -9,8 +9,6 @@ from gltf_bullet.convert.description import FrameDescription, MeshShape, VisualD
 from gltf_bullet.model import Collider, Joint, Motion
 from gltf_bullet.transforms import Pose
 
-__all__ = ["NodeList", "WorldNodes"]
-
 
 @dataclass(eq=False)
 class NodeList:

@@ -27,8 +27,6 @@ from gltf_bullet.model import PhysicsScene
 from gltf_bullet.transforms import FloatArray, Pose, Vec3, quat_rotate, rotation_to
 from gltf_bullet.version import __version__
 
-__all__ = ["WorldFile", "build_world", "shown_geometry"]
-
 # --- Triangles for shapes that are drawn, since glTF has no primitives for them -------------------
 
 _SECTORS = 24

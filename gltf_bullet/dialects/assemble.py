@@ -22,8 +22,6 @@ from gltf_bullet.gltf.document import Document
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.model.properties import Dialect
 
-__all__ = ["read_physics"]
-
 
 def read_physics(document: Document, diagnostics: Diagnostics) -> PhysicsScene:
     """The physics of ``document``, whatever dialects it is written in.

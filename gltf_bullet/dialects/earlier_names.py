@@ -9,8 +9,6 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
 from gltf_bullet.dialects.omi.older_joints import with_present_joints
 from gltf_bullet.gltf.fields import JsonObject
 
-__all__ = ["EARLIER_NAMES", "EXTENSION_EARLIER_NAME", "with_present_names"]
-
 EXTENSION_EARLIER_NAME = IssueKind(
     "EXTENSION_EARLIER_NAME",
     Severity.INFO,

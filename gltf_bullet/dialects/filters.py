@@ -15,15 +15,6 @@ from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.model import CollisionFilter
 from gltf_bullet.model.properties import FILTER, Dialect, Property
 
-__all__ = [
-    "COVERAGE",
-    "FILTER_BOTH_LISTS",
-    "FILTER_KEYS",
-    "SYSTEMS",
-    "parse_filter",
-    "read_filter",
-]
-
 FILTER_BOTH_LISTS = IssueKind(
     "FILTER_BOTH_LISTS",
     Severity.WARNING,

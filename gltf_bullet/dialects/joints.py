@@ -62,28 +62,6 @@ from gltf_bullet.model.properties import (
     Property,
 )
 
-__all__ = [
-    "AXIS_REPEATED",
-    "COVERAGE",
-    "DRIVE_GAIN_UNUSED",
-    "DRIVE_PAIR_INCOMPLETE",
-    "DRIVE_WORD_UNKNOWN",
-    "EXTRAS",
-    "JOINT_LEFT_OUT",
-    "JOINT_MIMIC_UNUSABLE",
-    "LIMIT_AXES_EMPTY",
-    "LIMIT_BOTH_AXES",
-    "LIMIT_ONE_SIDED",
-    "LIMIT_RANGE_EMPTY",
-    "LIMIT_RESTRICTS_NOTHING",
-    "LIMIT_WITHOUT_AXES",
-    "LIMIT_WITHOUT_RANGE_LOCKED",
-    "parse_joint_description",
-    "parse_limit",
-    "parse_node_joint",
-    "with_extras",
-]
-
 LIMIT_WITHOUT_AXES = IssueKind(
     "LIMIT_WITHOUT_AXES",
     Severity.WARNING,  # OMI: "the joint limit ... is invalid"; its joint is not

@@ -14,8 +14,6 @@ from gltf_bullet.gltf.fields import JsonObject, read_string
 from gltf_bullet.model import CombineMode, PhysicsMaterial
 from gltf_bullet.model.properties import MATERIAL, WORD, Dialect, Property
 
-__all__ = ["COMBINE_MODE_UNKNOWN", "COVERAGE", "parse_material"]
-
 COMBINE_MODE_UNKNOWN = IssueKind(
     "COMBINE_MODE_UNKNOWN",
     Severity.WARNING,

@@ -20,18 +20,6 @@ from gltf_bullet.gltf.fields import JsonObject, read_index
 from gltf_bullet.model import MeshPart, MeshShape, Shape
 from gltf_bullet.transforms import FloatArray, matrices_from_trs
 
-__all__ = [
-    "GEOMETRY_NODE_WITHOUT_MESH",
-    "NODE_WEIGHTS_MISSING",
-    "WEIGHTS_COUNT",
-    "MeshTemplate",
-    "ShapeEntry",
-    "mesh_of_node",
-    "read_mesh",
-    "shape_on_node",
-    "weights_of_mesh",
-]
-
 GEOMETRY_NODE_WITHOUT_MESH = IssueKind(
     "GEOMETRY_NODE_WITHOUT_MESH",
     Severity.WARNING,

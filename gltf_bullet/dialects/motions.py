@@ -27,17 +27,6 @@ from gltf_bullet.model import Motion
 from gltf_bullet.model.properties import MASS, MOTION, Dialect, Property
 from gltf_bullet.transforms import FloatArray, Quat, Vec3, quats_from_matrices
 
-__all__ = [
-    "COVERAGE",
-    "INERTIA_NEGATIVE",
-    "MASS_NEGATIVE",
-    "TENSOR_NOT_SYMMETRIC",
-    "parse_motion",
-    "read_inertia_diagonal",
-    "read_inertia_tensor",
-    "read_motion",
-]
-
 MASS_NEGATIVE = IssueKind(
     "MASS_NEGATIVE", Severity.ERROR, "mass is {got:g} kg; must be >= 0 (0 means infinite)"
 )

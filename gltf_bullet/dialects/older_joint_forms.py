@@ -30,8 +30,6 @@ from gltf_bullet.gltf.fields import (
 from gltf_bullet.model import Joint, JointDescription
 from gltf_bullet.model.properties import JOINT, Dialect
 
-__all__ = ["COVERAGE", "parse_msft_joint", "read_joint_limits"]
-
 COVERAGE: Final = covers(
     "Joints",
     exact(

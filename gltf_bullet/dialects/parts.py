@@ -24,8 +24,6 @@ from gltf_bullet.model import (
     WorldGravity,
 )
 
-__all__ = ["MemberReader", "PhysicsParts", "node_extension_pointer", "read_node_members"]
-
 MemberReader: TypeAlias = Callable[[JsonObject, int, JsonPointer], None]
 """Reads one object of a node's extension: the object, the node, the object's place."""
 

@@ -13,8 +13,6 @@ from gltf_bullet.dialects.registry import NODE_EXTENSIONS
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.model.properties import Dialect
 
-__all__ = ["DIALECT_SHADOWED", "claim_nodes"]
-
 DIALECT_SHADOWED = IssueKind(
     "DIALECT_SHADOWED",
     Severity.INFO,

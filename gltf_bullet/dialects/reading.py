@@ -41,25 +41,6 @@ from gltf_bullet.model.properties import (
 from gltf_bullet.suggestions import did_you_mean
 from gltf_bullet.transforms import Vec3
 
-__all__ = [
-    "AS_ABSENT",
-    "AS_EMPTY",
-    "LIST_EMPTY",
-    "NEGATIVE_AS_UNLIMITED",
-    "UNKNOWN_PROPERTY",
-    "PropertyReader",
-    "keys_of",
-    "known_keys",
-    "read_block",
-    "read_entry",
-    "read_property",
-    "read_table",
-    "read_values",
-    "read_vector",
-    "report_unknown",
-    "require",
-]
-
 UNKNOWN_PROPERTY = IssueKind(
     "UNKNOWN_PROPERTY",
     Severity.INFO,

@@ -16,19 +16,6 @@ from gltf_bullet.gltf.document import Document
 from gltf_bullet.model import Joint, MeshPart, MeshShape, MotionKind, PhysicsScene, Shape, Trigger
 from gltf_bullet.scene import NodeTree
 
-__all__ = [
-    "COVERAGE",
-    "GRAVITY_ON_BODY",
-    "GRAVITY_WITHOUT_TRIGGER",
-    "JOINT_MOVES_NOTHING",
-    "JOINT_WITHIN_BODY",
-    "TRIGGER_ADOPTS_DESCENDANTS",
-    "TRIGGER_EMPTY",
-    "TRIGGER_NODE_NOT_BELOW",
-    "TRIGGER_NODE_WITHOUT_TRIGGER",
-    "resolve_references",
-]
-
 TRIGGER_NODE_NOT_BELOW = IssueKind(
     "TRIGGER_NODE_NOT_BELOW",
     Severity.WARNING,

@@ -10,17 +10,6 @@ from gltf_bullet.gltf.document import Document
 from gltf_bullet.model.properties import Dialect
 from gltf_bullet.suggestions import did_you_mean, near_names
 
-__all__ = [
-    "EXTENSION_IGNORED",
-    "EXTENSION_MISSPELT",
-    "EXTENSION_UNDECLARED",
-    "EXTENSION_UNSUPPORTED",
-    "IMPLEMENTED_EXTENSIONS",
-    "NODE_EXTENSIONS",
-    "PHYSICS_EXTENSIONS",
-    "check_extensions",
-]
-
 EXTENSION_UNSUPPORTED = IssueKind(
     "EXTENSION_UNSUPPORTED",
     Severity.ERROR,

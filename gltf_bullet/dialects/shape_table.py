@@ -39,27 +39,6 @@ from gltf_bullet.model.properties import (
     Property,
 )
 
-__all__ = [
-    "COVERAGE",
-    "SHAPE_BLOCK_MISSING",
-    "SHAPE_BLOCK_UNUSED",
-    "SHAPE_IN_OTHER_FORM",
-    "SHAPE_LEFT_OUT",
-    "SHAPE_TYPE_UNKNOWN",
-    "SHAPE_WITHOUT_EXTENT",
-    "BlockParser",
-    "parse_typed_shape",
-    "read_box",
-    "read_capsule",
-    "read_cylinder",
-    "read_extent",
-    "read_plane",
-    "read_sphere",
-    "read_straight_cylinder",
-    "read_total_height_capsule",
-    "with_extent",
-]
-
 SHAPE_BLOCK_MISSING = IssueKind(
     "SHAPE_BLOCK_MISSING",
     Severity.WARNING,

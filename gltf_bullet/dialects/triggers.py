@@ -10,15 +10,6 @@ from gltf_bullet.dialects.reading import LIST_EMPTY
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_indices
 
-__all__ = [
-    "TRIGGER_FILTER_UNUSED",
-    "TRIGGER_NODE_REPEATED",
-    "TRIGGER_SHAPE_AND_NODES",
-    "TRIGGER_WITHOUT_SHAPE",
-    "is_compound",
-    "read_part_nodes",
-]
-
 TRIGGER_SHAPE_AND_NODES = IssueKind(
     "TRIGGER_SHAPE_AND_NODES",
     Severity.WARNING,

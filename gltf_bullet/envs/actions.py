@@ -19,8 +19,6 @@ from gltf_bullet.model import JointDrive
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["BoundActions", "DriveActions"]
-
 _PUSH_DAMPING = 1e6
 _PUSH_SPEED = 1e6
 """A drive this stiff towards a speed this high always exerts exactly its ``max_force``: a constant

@@ -15,8 +15,6 @@ from gltf_bullet.envs.rollouts import Policy, Rollout, roll_out
 from gltf_bullet.errors import GltfBulletError
 from gltf_bullet.runtime.asset import read_asset
 
-__all__ = ["Job", "RolloutPool", "WorkerLostError"]
-
 Job: TypeAlias = "tuple[Policy, int]"
 """A policy, and the seed of its episode."""
 

@@ -21,8 +21,6 @@ from gltf_bullet.runtime.scene_state import SceneState
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.transforms import FloatArray, Vec3
 
-__all__ = ["Episode", "Outline", "instantiate", "outline_of"]
-
 
 class Outline:
     """Data for an environment's spaces; independent of a running world, picklable."""

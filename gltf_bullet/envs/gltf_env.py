@@ -20,8 +20,6 @@ from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.scene import Scene
 
-__all__ = ["GltfEnv"]
-
 
 class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
     """One asset, stepped alone. Also ``gymnasium.make("gltf_bullet/Gltf-v0", path=...)``.

@@ -13,8 +13,6 @@ from gltf_bullet.runtime.scene import Scene
 if TYPE_CHECKING:
     from gltf_bullet.runtime.acting.behavior_view import BehaviorView
 
-__all__ = ["graph_of", "require_names"]
-
 
 def require_names(scene: Scene, config: EnvConfig) -> None:
     """Look up the names in ready terms and in the randomisation.

@@ -19,8 +19,6 @@ from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.transforms import Pose, Vec3
 
-__all__ = ["Observation", "Observations"]
-
 Observation: TypeAlias = "npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]"
 
 _LARGEST = float(np.finfo(np.float32).max)

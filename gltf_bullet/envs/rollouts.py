@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["Policy", "Rollout", "roll_out"]
-
 Policy: TypeAlias = "Callable[[Any], npt.NDArray[np.floating]]"
 """A function from an observation to an action. A policy with a memory has a method ``reset``, which
 is called at the start of an episode."""

@@ -14,8 +14,6 @@ from stable_baselines3.common.vec_env import VecEnv
 from gltf_bullet.envs.config import EnvConfig
 from gltf_bullet.envs.vector_env import GltfVectorEnv
 
-__all__ = ["GltfSb3VecEnv"]
-
 Indices: TypeAlias = "int | Iterable[int] | None"
 """Indices of copies; ``None`` for all."""
 

@@ -18,8 +18,6 @@ from gltf_bullet.output_files import written_aside
 from gltf_bullet.runtime.recording.scene_recording import record
 from gltf_bullet.runtime.scene import Scene
 
-__all__ = ["write_curve", "write_episode"]
-
 _Seen = TypeVar("_Seen")
 
 _TICK = 0.01

@@ -14,8 +14,6 @@ from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.transforms import FloatArray, Vec3
 
-__all__ = ["NodeKey", "SentEvent", "Sight", "SightTerm", "StepContext", "turned"]
-
 NodeKey: TypeAlias = "int | str"
 """A glTF node by index or name."""
 

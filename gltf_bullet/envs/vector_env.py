@@ -23,8 +23,6 @@ from gltf_bullet.envs.observations import Observation
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.transforms import BoolArray, FloatArray, Vec3
 
-__all__ = ["GltfVectorEnv", "make_vector_env"]
-
 _GAP = 1.0
 """[m] Gap between the boxes around two copies."""
 

@@ -28,8 +28,6 @@ from gltf_bullet.gltf.fields import (
 from gltf_bullet.scene.animation import Animation, AnimationTrack, Interpolation, TargetPath
 from gltf_bullet.transforms import FloatArray, quat_normalize
 
-__all__ = ["POINTER_EXTENSION", "read_animations"]
-
 POINTER_EXTENSION = "KHR_animation_pointer"
 
 CHANNEL_WITHOUT_NODE = IssueKind(

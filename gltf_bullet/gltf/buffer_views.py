@@ -17,16 +17,6 @@ from gltf_bullet.errors import ContainerError
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, has_required, read_index, read_size
 
-__all__ = [
-    "ACCESSOR_OUT_OF_BOUNDS",
-    "BUFFER_VIEW_OUT_OF_BOUNDS",
-    "COMPRESSION_UNSUPPORTED",
-    "AccessorArray",
-    "ElementLayout",
-    "read_buffer_view",
-    "read_elements",
-]
-
 AccessorArray: TypeAlias = npt.NDArray[Any]
 
 ACCESSOR_OUT_OF_BOUNDS = IssueKind(

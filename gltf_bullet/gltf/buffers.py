@@ -18,19 +18,6 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, S
 from gltf_bullet.gltf.container import ReadLimits
 from gltf_bullet.gltf.fields import INDEX_OUT_OF_RANGE, JsonObject, read_number, read_string
 
-__all__ = [
-    "BUFFER_MISSING",
-    "BUFFER_SHORT",
-    "BUFFER_TOO_LARGE",
-    "LONGEST_PATH",
-    "URI_MALFORMED",
-    "URI_REFUSED",
-    "percent_decoded",
-    "read_buffer",
-    "read_uri",
-    "resolve_relative_uri",
-]
-
 BUFFER_MISSING = IssueKind(
     "BUFFER_MISSING", Severity.ERROR, "the data of the buffer is missing: {got}"
 )

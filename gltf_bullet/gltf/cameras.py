@@ -17,8 +17,6 @@ from gltf_bullet.gltf.fields import (
 )
 from gltf_bullet.scene import Lens, OrthographicLens, PerspectiveLens
 
-__all__ = ["FileCamera", "read_camera"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCamera:

@@ -26,15 +26,6 @@ from gltf_bullet.gltf.fields import JsonObject
 if TYPE_CHECKING:
     import pygltflib
 
-__all__ = [
-    "DEFAULT_LIMITS",
-    "MEMORY_PATH",
-    "AssetSource",
-    "Container",
-    "ReadLimits",
-    "open_container",
-]
-
 # --- Formats other than glTF 2.0, and what their owner can do -------------------------------------
 
 _BLENDER: Final = "import it into Blender and export it as glTF 2.0"

@@ -25,8 +25,6 @@ from gltf_bullet.gltf.buffers import (
 )
 from gltf_bullet.gltf.draco import DRACO_PACKAGE_MISSING, DRACO_TOO_LARGE, DRACO_UNREADABLE
 
-__all__ = ["PASSED_OVER", "do_without"]
-
 PASSED_OVER = IssueKind("PASSED_OVER", Severity.WARNING, "{got}; {instead}")
 
 _WHOLE_FILE: Final = frozenset(

@@ -19,14 +19,6 @@ from gltf_bullet.gltf.fields import (
     read_size,
 )
 
-__all__ = [
-    "DRACO_EXTENSION",
-    "DRACO_PACKAGE_MISSING",
-    "DRACO_TOO_LARGE",
-    "DRACO_UNREADABLE",
-    "decode_draco",
-]
-
 DRACO_EXTENSION = "KHR_draco_mesh_compression"
 
 DRACO_PACKAGE_MISSING = IssueKind(

@@ -16,43 +16,6 @@ from typing import TypeAlias, TypeVar, overload
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.number_ranges import NumberRange, carried, range_of
 
-__all__ = [
-    "ABSENCE_MENDED",
-    "INDEX_MEANS_NONE",
-    "INDEX_MENDED",
-    "INDEX_OUT_OF_RANGE",
-    "NOT_UNIT_LENGTH",
-    "NUMBER_AS_UNLIMITED",
-    "NUMBER_LIMITED",
-    "RANGE_MENDED",
-    "REFERENCE_MISSING",
-    "REQUIRED_MISSING",
-    "TYPE_MENDED",
-    "VALUE_NOT_ALLOWED",
-    "VALUE_OUT_OF_RANGE",
-    "WORD_MENDED",
-    "WRONG_TYPE",
-    "JsonObject",
-    "has_required",
-    "missing",
-    "out_of_range",
-    "read_bool",
-    "read_choice",
-    "read_index",
-    "read_indices",
-    "read_number",
-    "read_numbers",
-    "read_object",
-    "read_objects",
-    "read_optional_number",
-    "read_quaternion",
-    "read_size",
-    "read_string",
-    "read_strings",
-    "wrong_index",
-    "wrong_type",
-]
-
 # --- Findings about wrong members: an error, or a warning if the caller can replace the member ----
 #
 # A caller that can replace a wrong member tells how in ``instead``, the end of the message:

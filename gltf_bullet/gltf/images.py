@@ -22,8 +22,6 @@ from gltf_bullet.gltf.document import Document
 if TYPE_CHECKING:
     import PIL.Image
 
-__all__ = ["ImageArray", "image_bytes", "read_image"]
-
 ImageArray: TypeAlias = npt.NDArray[np.uint8]
 """RGBA as stored (sRGB, straight alpha), first row on top, shape [height, width, 4]."""
 

@@ -26,8 +26,6 @@ from gltf_bullet.gltf.fields import (
     read_size,
 )
 
-__all__ = ["DEFAULT_MATERIAL", "AlphaMode", "Material", "TextureUse", "Wrap", "read_material"]
-
 
 class AlphaMode(enum.Enum):
     """Use of alpha by a material."""

@@ -28,8 +28,6 @@ from gltf_bullet.number_ranges import range_of
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import FloatArray, split_linear
 
-__all__ = ["index_extensions", "read_node_tree"]
-
 NODE_TWO_PARENTS = IssueKind(
     "NODE_TWO_PARENTS",
     Severity.ERROR,

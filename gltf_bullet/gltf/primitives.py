@@ -31,8 +31,6 @@ from gltf_bullet.gltf.fields import (
 )
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["ATTRIBUTE_WRONG_COUNT", "Primitive", "read_primitive"]
-
 # --- Vertex attributes of one primitive: shape, count and finiteness checked ----------------------
 #
 # A wrong attribute is reported and left out; only POSITION decides whether there is a primitive

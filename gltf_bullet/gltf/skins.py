@@ -26,8 +26,6 @@ from gltf_bullet.gltf.fields import (
 from gltf_bullet.gltf.primitives import Primitive
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["Skin", "joints_exist", "read_skin", "skinned_positions"]
-
 SKIN_WITHOUT_JOINTS = IssueKind(
     "SKIN_WITHOUT_JOINTS",
     Severity.WARNING,

@@ -27,15 +27,6 @@ from gltf_bullet.output_files import written_aside
 if TYPE_CHECKING:
     import pygltflib
 
-__all__ = [
-    "document_buffers",
-    "encode_glb",
-    "readable_json",
-    "self_contained",
-    "to_gltf2",
-    "write_document",
-]
-
 # --- Readable JSON text: short arrays and objects stay on one line --------------------------------
 
 LINE_LENGTH = 96

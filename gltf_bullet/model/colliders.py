@@ -8,17 +8,6 @@ from dataclasses import dataclass, field
 from gltf_bullet.diagnostics import ROOT, JsonPointer
 from gltf_bullet.model.shapes import Shape
 
-__all__ = [
-    "DEFAULT_MATERIAL",
-    "Collider",
-    "CollisionFilter",
-    "CombineMode",
-    "PhysicsMaterial",
-    "Trigger",
-    "combine",
-    "may_collide",
-]
-
 
 class CombineMode(enum.Enum):
     """A rule that makes one value of two, strongest first ("Physics Materials")."""

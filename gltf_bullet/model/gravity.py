@@ -12,9 +12,6 @@ from typing import Final
 from gltf_bullet.diagnostics import ROOT, JsonPointer
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["GravityField", "GravityFieldKind", "GravityVolume", "WorldGravity"]
-
-
 _DOWN: Final[Vec3] = (0.0, -1.0, 0.0)
 
 

@@ -12,16 +12,6 @@ from dataclasses import dataclass, field
 
 from gltf_bullet.diagnostics import ROOT, JsonPointer
 
-__all__ = [
-    "DofKind",
-    "DriveMode",
-    "Joint",
-    "JointCoupling",
-    "JointDescription",
-    "JointDrive",
-    "JointLimit",
-]
-
 
 class DofKind(enum.Enum):
     """Translation or rotation."""

@@ -15,8 +15,6 @@ import numpy.typing as npt
 from gltf_bullet.model.shapes import Box, Capsule, Cylinder, Sphere
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["Moments", "PrincipalInertia", "mesh_moments", "principal_inertia", "solid_moments"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from gltf_bullet.diagnostics import ROOT, JsonPointer
 from gltf_bullet.transforms import Quat, Vec3
 
-__all__ = ["Motion", "MotionKind"]
-
 
 class MotionKind(enum.Enum):
     """The cause of a body's motion."""

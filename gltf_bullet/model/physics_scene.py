@@ -17,8 +17,6 @@ from gltf_bullet.model.shapes import Shape
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import IntArray
 
-__all__ = ["PhysicsScene"]
-
 V = TypeVar("V")
 
 

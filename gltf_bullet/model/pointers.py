@@ -26,19 +26,6 @@ from gltf_bullet.model.properties import (
 from gltf_bullet.model.shapes import MeshShape, Shape
 from gltf_bullet.number_ranges import NumberRange, carried
 
-__all__ = [
-    "BOOLEANS",
-    "PointerTarget",
-    "differences",
-    "edited",
-    "find_target",
-    "has_weights",
-    "members_of",
-    "pointers_of",
-    "written",
-]
-
-
 ROUNDING: Final = 1e-12
 """Differences of numbers that nobody made [parts of one, or of the number where it is larger]."""
 

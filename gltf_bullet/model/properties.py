@@ -30,41 +30,6 @@ from gltf_bullet.model.motion import Motion, MotionKind
 from gltf_bullet.model.shapes import Box, Capsule, Cylinder, MeshShape, Plane, Sphere
 from gltf_bullet.number_ranges import GENERAL, NumberRange
 
-__all__ = [
-    "BOOLEAN",
-    "BOX",
-    "CAPSULE",
-    "CYLINDER",
-    "DIRECTION",
-    "DRIVE",
-    "FILTER",
-    "GRAVITY",
-    "GRAVITY_BLOCKS",
-    "JOINT",
-    "JOINT_EXTRAS",
-    "KINEMATIC",
-    "LIMIT",
-    "MASS",
-    "MATERIAL",
-    "MESH",
-    "MOTION",
-    "NAMES",
-    "NUMBER",
-    "PLANE",
-    "QUATERNION",
-    "SPHERE",
-    "STRENGTH",
-    "TABLES",
-    "VECTOR",
-    "WORD",
-    "WORLD_GRAVITY",
-    "Dialect",
-    "Properties",
-    "Property",
-    "Range",
-    "ValueType",
-]
-
 
 class Dialect(enum.Enum):
     """The ways to write physics, newest first; the value is the name of each on pages."""

@@ -12,17 +12,6 @@ from typing import TypeAlias
 from gltf_bullet.diagnostics import ROOT, JsonPointer
 from gltf_bullet.transforms import Vec3
 
-__all__ = [
-    "Box",
-    "Capsule",
-    "Cylinder",
-    "MeshPart",
-    "MeshShape",
-    "Plane",
-    "Shape",
-    "Sphere",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:

@@ -29,8 +29,6 @@ from gltf_bullet.numba_aot.library import (
 )
 from gltf_bullet.numba_aot.wrappers import PYTHON_FUNCTIONS, c_name, python_name
 
-__all__ = ["build_libraries", "compile_package", "project_entries"]
-
 _LONGEST_WAIT = 120.0
 """[s] after which waiting for the compilation by another process ends."""
 

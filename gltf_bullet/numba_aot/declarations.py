@@ -12,31 +12,6 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "ENTRIES",
-    "KERNELS",
-    "PRIMITIVES",
-    "RECORDS",
-    "RECORD_READERS",
-    "FloatArray",
-    "IntArray",
-    "IntTable",
-    "addresses",
-    "argument_kinds",
-    "call",
-    "cells",
-    "doubles_at",
-    "entry_name",
-    "floats_at",
-    "ints_at",
-    "kernel",
-    "place_of",
-    "record",
-    "record_reader",
-    "size_of",
-    "words_at",
-]
-
 IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntTable: TypeAlias = npt.NDArray[np.int64]

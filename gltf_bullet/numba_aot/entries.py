@@ -25,8 +25,6 @@ from gltf_bullet.numba_aot.library import (
 )
 from gltf_bullet.numba_aot.wrappers import c_name, python_name
 
-__all__ = ["Entry", "address_of", "entry", "load"]
-
 _FASTCALL = 0x80
 """``METH_FASTCALL`` of Python's headers."""
 

@@ -26,27 +26,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = [
-    "TARGETS",
-    "Code",
-    "Library",
-    "Project",
-    "Target",
-    "can_compile",
-    "configure",
-    "host_machine",
-    "host_target",
-    "is_compiled",
-    "library_name",
-    "link",
-    "linker",
-    "llvm",
-    "package_library",
-    "project",
-    "source_digest",
-    "target_machine",
-]
-
 # --- the project whose kernels these are ----------------------------------------------------------
 
 

@@ -39,8 +39,6 @@ from gltf_bullet.numba_aot.declarations import (
 )
 from gltf_bullet.numba_aot.wrappers import DECLARATIONS, c_name, python_name, wrappers
 
-__all__ = ["build"]
-
 _config: Any = numba.config
 _types: Any = numba.types
 _intrinsic: Any = intrinsic

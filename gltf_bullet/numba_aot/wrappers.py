@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["DECLARATIONS", "PYTHON_FUNCTIONS", "c_name", "python_name", "wrappers"]
-
 _DIMENSIONS = {"IntArray": 1, "FloatArray": 1, "IntTable": 2}
 _DATA, _SHAPE = 16, 32
 """Offsets in a ``PyArrayObject``."""

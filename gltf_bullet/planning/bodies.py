@@ -34,8 +34,6 @@ from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import IntArray, Pose, Vec3, matrices_from_quats
 
-__all__ = ["BodyPlans", "MovedBodies", "plan_bodies"]
-
 # --- Moved copies of planned bodies, each made on first access ------------------------------------
 
 

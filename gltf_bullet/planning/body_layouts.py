@@ -16,8 +16,6 @@ from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["BodyLayout", "fits", "fixed_root_nodes", "layout_of"]
-
 _SAME = 1e-7
 """Tolerance [m, and of quaternions]: frames planned from other places differ in the last bits."""
 

@@ -15,19 +15,6 @@ from gltf_bullet.model.mass_properties import Moments
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
-__all__ = [
-    "ENGINE_FRICTION",
-    "VELOCITY_CLAMP",
-    "BodyPlan",
-    "ColliderGroup",
-    "ContactClass",
-    "StaticPlan",
-    "SurfaceClass",
-    "SurfaceKey",
-    "SurfacePlan",
-    "changed",
-]
-
 # --- Copies of values with other fields, made for every copy of an asset --------------------------
 
 T = TypeVar("T")

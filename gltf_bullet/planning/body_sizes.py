@@ -21,8 +21,6 @@ from gltf_bullet.planning.shapes.shape_plans import (
 )
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["BodySize", "body_sizes"]
-
 _SLENDER = 3.0
 """Ratio of length to thickness from which on the paths of a body's ends are checked as well."""
 

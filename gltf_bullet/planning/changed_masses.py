@@ -24,8 +24,6 @@ from gltf_bullet.planning.mass_planner import MassPlanner, largest_mass
 from gltf_bullet.planning.plan_memo import PlanMemo
 from gltf_bullet.planning.scene_plan import ScenePlan
 
-__all__ = ["differ_in_masses", "with_masses", "with_masses_of"]
-
 
 def with_masses_of(physics: PhysicsScene, other: PhysicsScene) -> PhysicsScene:
     """The model with the masses and moments of another model of the same bodies."""

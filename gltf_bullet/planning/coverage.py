@@ -10,8 +10,6 @@ from gltf_bullet.planning.mass_planner import INFINITE_AS_LARGE, VELOCITY_LIMITE
 from gltf_bullet.planning.skewed_axes import AXES_SKEWED
 from gltf_bullet.planning.triggers import TRIGGER_DECOMPOSED, TRIGGER_PLANE
 
-__all__ = ["GRAVITY", "MOTIONS", "TRIGGERS"]
-
 _FREE: Final = "tests/physics/test_free_bodies.py"
 _BODIES: Final = "tests/planning/test_bodies.py"
 _POINTERS: Final = "tests/runtime/test_pointers.py"

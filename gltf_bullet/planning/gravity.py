@@ -30,16 +30,6 @@ from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.planning.triggers import TriggerPlans, TriggerVolume
 from gltf_bullet.transforms import FloatArray, IntArray, Vec3
 
-__all__ = [
-    "COVERAGE",
-    "GRAVITY_SCALED_UNEVENLY",
-    "FieldPlan",
-    "GravityPlan",
-    "GravityVolumePlan",
-    "changed_gravity",
-    "plan_gravity",
-]
-
 GRAVITY_SCALED_UNEVENLY = IssueKind(
     "GRAVITY_SCALED_UNEVENLY",
     Severity.WARNING,

@@ -19,14 +19,6 @@ from gltf_bullet.planning.shapes.extents import extent_of
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import IntArray
 
-__all__ = [
-    "ANIMATED_SIZE",
-    "ANIMATED_WITHIN_BODY",
-    "InnerNode",
-    "plan_inner_nodes",
-    "report_animated_sizes",
-]
-
 ANIMATED_WITHIN_BODY = IssueKind(
     "ANIMATED_WITHIN_BODY",
     Severity.WARNING,

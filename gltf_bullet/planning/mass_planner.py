@@ -42,15 +42,6 @@ from gltf_bullet.transforms import (
     quats_from_matrices,
 )
 
-__all__ = [
-    "MassPlanner",
-    "PlacedCollider",
-    "about_own_shape",
-    "largest_mass",
-    "principal_moments_about",
-    "report_mass_ratios",
-]
-
 # --- Groups of colliders that may share one engine link, as one compound shape --------------------
 
 COMPOUND_LIMIT = 16

@@ -14,8 +14,6 @@ from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["moved_plan"]
-
 
 def moved_plan(plan: ScenePlan, frames: NodeFrames) -> ScenePlan:
     """The plan with all nodes at ``frames``, which are those of ``plan`` moved by an offset."""

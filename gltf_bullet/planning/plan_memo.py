@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-__all__ = ["MemoKey", "PlanMemo"]
-
 T = TypeVar("T")
 
 

@@ -28,8 +28,6 @@ from gltf_bullet.planning.triggers import TriggerPlans, plan_triggers
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
-__all__ = ["AnimatedNodes", "ScenePlan", "plan_scene", "within", "within_reach"]
-
 # --- Filters that only keep a jointed body from colliding with itself -----------------------------
 #
 # A robot's links are in a system that does not collide with that system. The name of a system is

@@ -11,8 +11,6 @@ from gltf_bullet.model import PhysicsScene
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["AXES_SKEWED", "report_skewed_axes"]
-
 AXES_SKEWED = IssueKind(
     "AXES_SKEWED",
     Severity.WARNING,

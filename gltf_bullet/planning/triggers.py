@@ -38,8 +38,6 @@ from gltf_bullet.planning.shapes.shape_plans import BoxPlan, HullPlan, PlacedSha
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["SensedCollider", "TriggerPlans", "TriggerVolume", "plan_triggers"]
-
 TRIGGER_DECOMPOSED = IssueKind(
     "TRIGGER_DECOMPOSED",
     Severity.WARNING,

@@ -21,16 +21,6 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
-__all__ = [
-    "PARTS",
-    "IssueEntry",
-    "issue_entries",
-    "page",
-    "page_names",
-    "page_title",
-    "parse_entries",
-]
-
 # --- Markdown files beside this module, by name ---------------------------------------------------
 
 _FOLDER = files("gltf_bullet.reference")

@@ -28,8 +28,6 @@ from gltf_bullet.rendering.texture_sampling import (
 from gltf_bullet.rendering.visual_plans import WHITE, Color, Texture, VisualMesh
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["TEXTURE_REDUCED", "Piece", "merged", "repeats"]
-
 Pixels = npt.NDArray[np.uint8]
 
 TEXTURE_REDUCED = IssueKind(

@@ -21,8 +21,6 @@ from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.images import image_bytes
 from gltf_bullet.rendering.visual_plans import Texture, VisualMesh
 
-__all__ = ["BakedFiles"]
-
 _RECIPE = "3"
 """Version of the entries: raise it when the same content is baked to other meshes."""
 _WORTH_IT = 1 << 16

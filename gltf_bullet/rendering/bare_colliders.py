@@ -10,8 +10,6 @@ from gltf_bullet.gltf.document import Document
 from gltf_bullet.model import Box, Capsule, Collider, Cylinder, MeshShape, Plane, Shape, Sphere
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["bare_colliders"]
-
 _FLAT = 0.1
 """Part of a collider's largest extent below which it is flat along an axis, as floors are."""
 _ENDLESS = 1e6

@@ -12,17 +12,6 @@ import numpy.typing as npt
 from gltf_bullet.scene import Lens, OrthographicLens, PerspectiveLens
 from gltf_bullet.transforms import FloatArray
 
-__all__ = [
-    "Camera",
-    "ViewMatrices",
-    "camera_on_box",
-    "course_boxes",
-    "framed_box",
-    "framing_camera",
-    "picture_axes",
-    "view_matrices",
-]
-
 ENDLESS = 1e4
 """[m] Boxes larger than this are infinite planes and do not count for the framing."""
 

@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["linear_from_srgb", "srgb_from_linear", "tinted"]
-
 
 def srgb_from_linear(values: npt.ArrayLike) -> FloatArray:
     """SRGB from linear values (IEC 61966-2-1), in 0..1, any shape."""

@@ -17,8 +17,6 @@ from gltf_bullet.output_files import FileAside, written_aside
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["GifFrames", "MovieFile", "filmstrip", "require_encoder"]
-
 PixelArray = npt.NDArray[np.uint8]
 
 SHEET_WIDTH = 1920

@@ -15,8 +15,6 @@ from gltf_bullet.rendering.colors import linear_from_srgb, srgb_from_linear
 from gltf_bullet.rendering.visual_plans import VisualMesh
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["film_of", "glb_of", "shown_in_browser"]
-
 # --- Colours for three.js as viser uses it, so that a browser shows the colours of the file -------
 #
 # viser lights its scenes twice as bright as white, and keeps three.js's ACES film curve on: a

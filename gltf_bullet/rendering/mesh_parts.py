@@ -23,9 +23,6 @@ from gltf_bullet.rendering.visual_plans import flat_shaded
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
-__all__ = ["Part", "PartReader"]
-
-
 TEXCOORD_MISSING = IssueKind(
     "TEXCOORD_MISSING",
     Severity.WARNING,

@@ -15,8 +15,6 @@ from gltf_bullet.rendering.texture_sampling import sampled
 from gltf_bullet.rendering.visual_plans import Texture
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["REPEATED", "Paint", "painted", "with_back_faces"]
-
 VERTEX_COLORS_COARSE = IssueKind(
     "VERTEX_COLORS_COARSE",
     Severity.WARNING,

@@ -38,8 +38,6 @@ from gltf_bullet.rendering.visual_plans import (
 from gltf_bullet.scene import Animation, NodeFrames, NodeTree
 from gltf_bullet.transforms import IDENTITY_POSE, BoolArray, FloatArray, IntArray
 
-__all__ = ["automatic_visuals", "has_render_meshes", "plan_visuals"]
-
 # --- Alpha modes as geometry: PyBullet draws no holes in textures, so they are cut from the mesh --
 #
 # glTF 2.0, "Alpha Coverage". PyBullet blends with one number per mesh: the mean alpha is used.

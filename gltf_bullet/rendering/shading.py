@@ -16,8 +16,6 @@ from gltf_bullet.rendering.camera import Camera, ViewMatrices
 from gltf_bullet.scene import OrthographicLens
 from gltf_bullet.transforms import BoolArray, FloatArray
 
-__all__ = ["Light", "grid_colors", "in_the_shade", "normals_of", "world_points"]
-
 FLOOR = np.array([214.0, 219.0, 226.0])
 """Red, green, blue of endless planes."""
 LINES: tuple[tuple[float, float], ...] = ((0.1, 0.06), (1.0, 0.16), (10.0, 0.28))

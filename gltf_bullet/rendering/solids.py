@@ -25,8 +25,6 @@ from gltf_bullet.planning.shapes.shape_plans import (
 from gltf_bullet.rendering.visual_plans import Color, VisualMesh, flat_shaded
 from gltf_bullet.transforms import FloatArray, IntArray, Vec3
 
-__all__ = ["COLOR_OF_KIND", "SHEET", "STATIC_COLOR", "DrawnBox", "box_of", "solid"]
-
 STATIC_COLOR: Color = (0.66, 0.68, 0.71, 1.0)
 """Red, green, blue, alpha of static bodies."""
 COLOR_OF_KIND: dict[MotionKind, Color] = {

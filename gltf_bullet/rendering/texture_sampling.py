@@ -11,8 +11,6 @@ from gltf_bullet.gltf.materials import Wrap
 from gltf_bullet.rendering.visual_plans import Texture
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
-__all__ = ["FLAT_CELL", "cropped", "near_origin", "region_of", "sampled", "wrapped"]
-
 _MARGIN = 2
 """[texels] Border around the used coordinates, since filtering mixes neighbours."""
 _CELLS = 16

@@ -17,8 +17,6 @@ from gltf_bullet.rendering.atlas import TEXTURE_REDUCED
 from gltf_bullet.rendering.visual_plans import NodeVisual, Texture, VisualMesh, VisualPlans
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["within_budget"]
-
 VISUAL_REDUCED = IssueKind(
     "VISUAL_REDUCED",
     Severity.WARNING,

@@ -13,17 +13,6 @@ import numpy.typing as npt
 
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3
 
-__all__ = [
-    "NO_VISUALS",
-    "WHITE",
-    "Color",
-    "NodeVisual",
-    "Texture",
-    "VisualMesh",
-    "VisualPlans",
-    "flat_shaded",
-]
-
 Color: TypeAlias = tuple[float, float, float, float]
 """RGBA in 0..1 in sRGB, as a screen shows it."""
 

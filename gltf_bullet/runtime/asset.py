@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from gltf_bullet.bullet.session import PhysicsClient
     from gltf_bullet.runtime.scene import Scene
 
-__all__ = ["Asset", "load_gltf", "read_asset"]
-
 
 @cache
 def _scene_type() -> type[Scene]:

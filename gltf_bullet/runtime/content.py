@@ -27,9 +27,6 @@ from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.scene import Animation, AnimationSampler, NodeTree
 from gltf_bullet.scene.animation import AnimationTrack, Interpolation
 
-__all__ = ["NO_PHYSICS", "AssetContent", "read_content", "read_usable", "require_usable"]
-
-
 NO_PHYSICS = IssueKind(
     "NO_PHYSICS",
     Severity.INFO,

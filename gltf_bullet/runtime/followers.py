@@ -26,8 +26,6 @@ from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.transforms import FloatArray, Vec3
 
-__all__ = ["Followers", "Jump"]
-
 _Standing: TypeAlias = tuple[AnimatorState, FloatArray]
 """State and local transforms of the animations; and world_from_node of all nodes."""
 

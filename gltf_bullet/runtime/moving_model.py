@@ -9,8 +9,6 @@ from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["begins_to_move", "moved_as", "with_cruises", "with_velocities"]
-
 
 def with_velocities(
     physics: PhysicsScene,

@@ -22,8 +22,6 @@ from gltf_bullet.transforms import (
     split_linear,
 )
 
-__all__ = ["NodeSync"]
-
 _SAME_SIZE = 1e-6
 """Tolerance of scale factors, and of cosines between axes."""
 

@@ -18,8 +18,6 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = ["Placement", "UpAxis"]
-
 UpAxis = Literal["y", "z"]
 
 _STAND_UP = np.array([math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)])

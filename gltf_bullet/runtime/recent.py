@@ -29,8 +29,6 @@ from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.translation import Translation, translate_at
 from gltf_bullet.scene import NodeFrames
 
-__all__ = ["recent_asset", "recent_translation"]
-
 _FARTHEST: MemoKey[float] = MemoKey("the largest number in the transforms of nodes")
 
 _MOST_FILES, _MOST_BYTES = 8, 64 << 20

@@ -13,8 +13,6 @@ from gltf_bullet.runtime.content import read_content
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.translation import translate_at
 
-__all__ = ["Report", "check"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Report:

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from gltf_bullet.runtime.acting.acting import Acting
     from gltf_bullet.runtime.acting.behavior_view import BehaviorView
 
-__all__ = ["Scene"]
-
 V = TypeVar("V")
 
 

@@ -12,8 +12,6 @@ from gltf_bullet.runtime.animation.animator import AnimatorState
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["SceneState", "require_own"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SceneState:

@@ -11,8 +11,6 @@ from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
 from gltf_bullet.runtime.followers import Followers
 
-__all__ = ["SkippedSteps"]
-
 STEPPED_WITHOUT_SCENE = IssueKind(
     "STEPPED_WITHOUT_SCENE",
     Severity.WARNING,

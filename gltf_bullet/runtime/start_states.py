@@ -17,8 +17,6 @@ from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.errors import WorldChangedError
 from gltf_bullet.runtime.scene_state import SceneState
 
-__all__ = ["SceneStart", "StartStates"]
-
 
 class _Scene(Protocol):
     """The part of a scene core that this module uses."""

@@ -35,8 +35,6 @@ from gltf_bullet.number_ranges import step_count
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 
-__all__ = ["StepProgram", "step_world"]
-
 
 class StepProgram:
     """Makes the steps of one world; made by ``session.shared``."""

@@ -13,8 +13,6 @@ from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import FloatArray, matrices_from_quats
 
-__all__ = ["FallWatch", "Telemetry"]
-
 
 @dataclass(slots=True, eq=False)
 class Telemetry:

@@ -19,8 +19,6 @@ from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.scene import NodeFrames
 
-__all__ = ["Translation", "translate", "translate_at"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Translation:

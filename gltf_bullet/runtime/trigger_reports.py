@@ -13,8 +13,6 @@ from typing import Literal, Protocol
 from gltf_bullet.bullet.triggers.triggers import Crossing, TriggerMemory, Triggers
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["TriggerEvent", "TriggerReports"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggerEvent:

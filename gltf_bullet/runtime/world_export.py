@@ -30,8 +30,6 @@ from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.worlds.live_scenes import idle_axes, scenes_among
 from gltf_bullet.runtime.worlds.scene_losses import report_losses
 
-__all__ = ["checked_file", "export_world", "require_gltf_suffix", "robot_file"]
-
 # --- Facts of a scene's file about its bodies and joints, in their present state ------------------
 
 

@@ -18,16 +18,6 @@ import numpy as np
 
 from gltf_bullet.transforms import FloatArray, IntArray, quat_normalize
 
-__all__ = [
-    "Animation",
-    "AnimationSampler",
-    "AnimationTrack",
-    "Interpolation",
-    "TargetPath",
-    "hermite",
-    "sample_track",
-]
-
 # --- Positions between keyframes, and the curves that join them -----------------------------------
 #
 # glTF 2.0, "Appendix C: Animation Sampler Interpolation Modes". Plain functions on stacks, so that

@@ -27,8 +27,6 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = ["Lens", "NodeFrames", "NodeTree", "OrthographicLens", "PerspectiveLens"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class NodeTree:

@@ -23,13 +23,6 @@ from typing import NamedTuple
 from gltf_bullet.numba_aot import place_of, record, record_reader
 from gltf_bullet.solver.tables import FLOATS, INTS, MEMORY, WORK, count, offsets, table
 
-__all__ = [
-    "ANCHOR", "ANGLE", "CONE", "COORDINATE", "CUT", "FIXED", "FLOATING", "LINE", "LINK", "OFFSET",
-    "PART", "PARTICIPATION", "POINT", "POSE", "PRISMATIC", "REVOLUTE", "ROTATION",
-    "SPHERICAL", "STATE_SIZES", "SUBSTEPS", "SWING", "TWIST_ANGLE", "Articulation", "SceneHeader",
-    "articulation_at", "scene_at", "scratch_size",
-]  # fmt: skip
-
 # --- rows of tables -------------------------------------------------------------------------------
 
 

@@ -16,8 +16,6 @@ from gltf_bullet.solver.row_metrics import place_point
 from gltf_bullet.solver.tree_dynamics import accelerate_frames
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["CLOSURE_GAP", "bend_closures"]
-
 CLOSURE_GAP = 0.01
 """[m] Largest gap, and largest bend, that the solve reckons with; the engine closes larger ones."""
 

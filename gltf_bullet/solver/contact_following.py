@@ -13,22 +13,6 @@ from gltf_bullet.solver.islands import CONTACT, SIDE, islands_at
 from gltf_bullet.solver.tables import INTS, Column, pack, table
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = [
-    "ENDS",
-    "PASSES_ON",
-    "ROW_SIZE",
-    "SORT",
-    "SPREAD",
-    "WRITE",
-    "ContactMarks",
-    "follow_contacts",
-    "marks_at",
-    "number_links",
-    "places",
-    "sort_contacts",
-    "write_contacts",
-]
-
 ROW_SIZE = 23
 """Floats of a contact: bodies, links, then the parts of an islands' contact up to friction."""
 _KEYS = 7

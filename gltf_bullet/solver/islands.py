@@ -22,23 +22,6 @@ from gltf_bullet.solver.tables import FLOATS, INTS, Column, offsets, pack, table
 from gltf_bullet.solver.tree_kinematics import rotation_from_quat
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = [
-    "CONTACT",
-    "CONTACT_SOURCE",
-    "FREE",
-    "HELD",
-    "HELD_SOURCE",
-    "LEAST_MOMENT",
-    "SIDE",
-    "Islands",
-    "add_articulation",
-    "add_free_bodies",
-    "add_row",
-    "allocate",
-    "islands_at",
-    "take",
-]
-
 # --- rows of tables -------------------------------------------------------------------------------
 
 

@@ -16,8 +16,6 @@ from gltf_bullet.solver.articulation_arrays import Articulation
 from gltf_bullet.solver.cholesky import solve_dense
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["is_mean_off"]
-
 LEAST_SHIFT = 1e-4
 """[rad, m] per step: what a spring or drive must change of the mean velocity to matter. An arm on
 stiff drives is below it, and its step costs what it did."""

@@ -25,8 +25,6 @@ from gltf_bullet.solver.last_step.loop_closing import move_joints
 from gltf_bullet.solver.tree_kinematics import move_frames, place_frames
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["keep_momentum"]
-
 PASSES = 2
 """The whole moves a little otherwise by what it is given: the second pass allows for that."""
 

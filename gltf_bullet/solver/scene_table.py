@@ -10,8 +10,6 @@ from gltf_bullet.numba_aot import IntTable, addresses
 from gltf_bullet.solver.tables import offsets
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["SCENE", "row_of"]
-
 # --- stages of ``prepare`` and of ``solve``; their results: ``outcomes`` --------------------------
 
 PREPARE = 1

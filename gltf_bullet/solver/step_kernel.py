@@ -78,8 +78,6 @@ from gltf_bullet.solver.scene_table import (
 from gltf_bullet.solver.tree_dynamics import evaluate_tree
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["prepare", "solve"]
-
 # --- prepare: the last step is compared with its prediction, rows of the coming one are set up ----
 
 

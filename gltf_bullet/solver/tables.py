@@ -17,11 +17,6 @@ import numpy.typing as npt
 from gltf_bullet.numba_aot import place_of, size_of
 from gltf_bullet.transforms import IntArray
 
-__all__ = [
-    "FLOATS", "INTS", "MEMORY", "WORK", "Column", "Packed", "Place", "count", "offsets", "pack",
-    "table",
-]  # fmt: skip
-
 INTS, FLOATS, MEMORY, WORK = "ints", "floats", "memory", "work"
 """Arrays that hold tables. MEMORY is the part of FLOATS that one step leaves to the next."""
 

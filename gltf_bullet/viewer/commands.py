@@ -9,8 +9,6 @@ from typing import Final
 from gltf_bullet.viewer.keys import KEYS, LAYERS
 from gltf_bullet.viewer.playback import Playback
 
-__all__ = ["Commands", "Control"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import IntArray
 
-__all__ = ["DebugDraw", "DebugItems", "has_window"]
-
 LINE_WIDTH = 2.0
 """Width of lines [pixels]."""
 TEXT_SIZE = 1.2

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["KEYS", "LAYERS", "key_lines"]
-
 LAYERS: Final = (
     "colliders",
     "triggers",

@@ -33,16 +33,6 @@ from gltf_bullet.viewer.wireframes import wireframe
 if TYPE_CHECKING:
     from gltf_bullet.runtime.scene import Scene
 
-__all__ = [
-    "COLORS",
-    "SceneLayers",
-    "drive_segments",
-    "equivalent_half_extents",
-    "frame_segments",
-    "limit_segments",
-    "pointer_segments",
-]
-
 # --- Joint frames, limits and drive targets as line segments in attachment frame a. Pure ----------
 #
 # Arcs start at the axis that follows the limited one (x, y, z, x): the pointer of

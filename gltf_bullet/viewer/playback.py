@@ -16,8 +16,6 @@ from gltf_bullet.model import DofKind, JointDrive, JointLimit, MotionKind
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["Dragging", "DriveSlider", "Playback", "drive_slider"]
-
 # --- Dragging a body with the mouse: a damped spring between the grabbed point and the pointer ----
 #
 # PyBullet has mouse picking of its own, but its point-to-point constraint has no effect on a body

@@ -19,8 +19,6 @@ from gltf_bullet.viewer.session import Session, ViewOptions
 from gltf_bullet.viewer.strokes import Labels, Strokes
 from gltf_bullet.viewer.window import PanelEvents, Window
 
-__all__ = ["Viewer", "XRay", "view"]
-
 # --- Translucent bodies, which show what is inside of them ----------------------------------------
 
 ALPHA = 0.35

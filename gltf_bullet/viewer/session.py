@@ -21,8 +21,6 @@ from gltf_bullet.runtime.views.shown_meshes import Shown
 from gltf_bullet.transforms import Vec3
 from gltf_bullet.viewer.playback import Playback
 
-__all__ = ["FileWatch", "Session", "ViewOptions", "referenced_files"]
-
 # --- Options of both viewers ----------------------------------------------------------------------
 
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from gltf_bullet.transforms import FloatArray, Vec3
 
-__all__ = ["Labels", "Strokes", "arc", "arrows", "axes_cross", "circle", "placed", "shown_text"]
-
 Color: TypeAlias = Vec3
 """Red, green, blue in 0..1."""
 

@@ -15,8 +15,6 @@ from gltf_bullet.model.pointers import members_of
 from gltf_bullet.model.properties import DRIVE
 from gltf_bullet.runtime.scene import Scene
 
-__all__ = ["Field", "Tuning"]
-
 _LEFT_OUT = ("linearVelocity", "angularVelocity")
 
 

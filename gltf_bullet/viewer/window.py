@@ -20,8 +20,6 @@ from gltf_bullet.transforms import FloatArray
 from gltf_bullet.viewer.commands import Control
 from gltf_bullet.viewer.strokes import Labels, shown_text
 
-__all__ = ["PanelEvents", "Window", "display_held"]
-
 _MOUSE_BUTTON = 2
 """Kind of PyBullet's mouse events that are button presses."""
 _CAMERA_KEYS = (pybullet.B3G_ALT, pybullet.B3G_CONTROL)

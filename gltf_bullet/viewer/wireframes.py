@@ -22,8 +22,6 @@ from gltf_bullet.planning.shapes.shape_plans import (
 from gltf_bullet.transforms import FloatArray
 from gltf_bullet.viewer.strokes import arc, circle
 
-__all__ = ["EDGES_PER_SHAPE", "PLANE_EXTENT", "wireframe"]
-
 PLANE_EXTENT = 5.0
 """[m] Half the side of the grid that shows an infinite plane."""
 PLANE_CELLS = 4

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from gltf_bullet.behavior.operations.vectors import blend, quat_slerp
 from gltf_bullet.behavior.values import Reference, Value
 
-__all__ = ["MOST_EASINGS", "Easing", "Easings", "bezier"]
-
 MOST_EASINGS = 4096
 """Most interpolations at a time, of variables and properties together."""
 

@@ -9,8 +9,6 @@ from typing import Any, Final
 from gltf_bullet.behavior.operations.declaring import ANY, NodeMaking, NodeReading, Sockets, declare
 from gltf_bullet.behavior.values import as_index, shown
 
-__all__ = ["message_parts"]
-
 Closures = Mapping[str, Callable[[], None]]
 
 _NAN3: Final = (math.nan, math.nan, math.nan)

@@ -11,8 +11,6 @@ import numpy as np
 from gltf_bullet.behavior.operations.declaring import declare
 from gltf_bullet.behavior.values import SIZES, wrapped
 
-__all__ = ["atan2", "maximum", "minimum", "quotient"]
-
 _NAN: Final = math.nan
 _INF: Final = math.inf
 _WHOLE: Final = 2.0**52

@@ -18,8 +18,6 @@ from gltf_bullet.behavior.operations.declaring import declare
 from gltf_bullet.behavior.operations.numbers import atan2, quotient
 from gltf_bullet.behavior.values import FLOATS, MATRICES, SIZES
 
-__all__ = ["blend", "composed", "multiplied", "quat_slerp"]
-
 Floats: TypeAlias = tuple[float, ...]
 
 _CLOSE: Final = 1e-12

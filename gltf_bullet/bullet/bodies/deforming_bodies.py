@@ -31,15 +31,6 @@ from gltf_bullet.transforms import (
     rotation_vector_from_quat,
 )
 
-__all__ = [
-    "BuiltSurface",
-    "DeformingBodies",
-    "SurfaceMotion",
-    "create_deforming",
-    "create_statics",
-    "none_deforming",
-]
-
 # --- Fixed colliders in the engine: one body each -------------------------------------------------
 
 _MANY_STATICS = 64

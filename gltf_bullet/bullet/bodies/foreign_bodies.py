@@ -8,8 +8,6 @@ import pybullet
 from gltf_bullet.solver.islands import LEAST_MOMENT
 from gltf_bullet.transforms import FloatArray, matrices_from_quats, quats_from_matrices
 
-__all__ = ["is_immovable", "read_free_body"]
-
 _IMMOVABLE = (0.0,) * 4
 
 

@@ -45,8 +45,6 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = ["FreeBodies", "create_free_bodies", "no_free_bodies"]
-
 _TABLE: MemoKey[FreeTable] = MemoKey("free bodies as a table")
 
 # --- Body ids of one ``createMultiBody(batchPositions=...)`` --------------------------------------

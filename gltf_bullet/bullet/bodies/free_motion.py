@@ -25,8 +25,6 @@ from gltf_bullet.solver.engine.free_motion import (
 )
 from gltf_bullet.transforms import FloatArray, Vec3
 
-__all__ = ["FreeMotion"]
-
 
 class FreeMotion:
     """Forces that the engine lacks on free bodies, and those of them that go too far in a step."""

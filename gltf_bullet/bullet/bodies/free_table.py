@@ -13,8 +13,6 @@ from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.body_sizes import BodySize, body_sizes
 from gltf_bullet.transforms import IDENTITY_POSE, BoolArray, FloatArray, IntArray
 
-__all__ = ["FreeTable"]
-
 _SOFT_LANDING = 0.5
 """Speed [m/s] from which on bodies that can meet triangle meshes, and bounce on nothing, are swept:
 meshes push out fast, and a body that penetrates one deeply would jump (measured, a box of 0.4 m

@@ -10,8 +10,6 @@ from gltf_bullet.planning.body_plans import BodyPlan, StaticPlan
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.transforms import Pose
 
-__all__ = ["NONE_KEPT", "KeptBodies", "unchanged_bodies"]
-
 _SAME = 1e-9
 """Tolerance [m], of quaternion components, and relative: values planned from current poses differ
 in the last bits.

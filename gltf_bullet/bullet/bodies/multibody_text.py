@@ -31,18 +31,6 @@ from gltf_bullet.planning.shapes.shape_plans import (
 )
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3, matrices_from_quats
 
-__all__ = [
-    "JointFacts",
-    "MultibodyNames",
-    "has_cylinders",
-    "has_urdf_shapes",
-    "is_valid_inertia",
-    "mesh_files",
-    "multibody_text",
-    "prism_points",
-    "prism_size",
-]
-
 # --- Prisms that PyBullet makes of cylinders, common in robots read from URDF ---------------------
 
 _SIDES = 32

@@ -45,9 +45,6 @@ from gltf_bullet.planning.shapes.shape_plans import (
 )
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
-__all__ = ["NamedDescription", "create_named_multibody", "describe_multibody"]
-
-
 _NOWHERE, _UPRIGHT = IDENTITY_POSE.translation, IDENTITY_POSE.rotation_xyzw
 
 _SEEN: dict[tuple[str, bytes], tuple[str, float]] = {}

@@ -18,8 +18,6 @@ from gltf_bullet.bullet.session import EngineLink, EngineSession
 from gltf_bullet.model import may_collide
 from gltf_bullet.planning.body_plans import ContactClass, SurfaceClass
 
-__all__ = ["CollisionClasses", "LinkKind", "collision_classes"]
-
 DEFAULT_GROUP, STATIC_GROUP = 1, 2
 """Groups that PyBullet gives to moving and to fixed bodies."""
 

@@ -12,9 +12,6 @@ from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["Contacts", "read_contacts"]
-
-
 _MOST_PAIRS = 8
 """Largest number of pairs that ``repr`` shows."""
 

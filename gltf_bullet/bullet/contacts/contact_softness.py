@@ -25,8 +25,6 @@ from gltf_bullet.bullet.session import EngineLink, EngineSession, EngineSettings
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["ENGINE_ERP", "ContactSoftness", "SoftState", "fixed_softness"]
-
 ENGINE_ERP = 0.08
 """Share of a depth per step that contacts push out in PyBullet by default (measured)."""
 EXIT_SPEED = 0.1

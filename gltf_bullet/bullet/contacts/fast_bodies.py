@@ -30,8 +30,6 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = ["FastBodies", "FastState"]
-
 # --- Path of a fast body within a step, and the time at which it first touched a surface on it ----
 
 TOUCH = 2e-5

@@ -28,8 +28,6 @@ from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.planning.shapes.shape_plans import BoxPlan, SpherePlan
 
-__all__ = ["LinkContacts", "solid_links"]
-
 _FOUND_ANEW = frozenset({BoxPlan, SpherePlan})
 """Shapes for which the engine computes all contact points among each other in each step; those of
 others it adds one by one and keeps (measured). Spheres have one point with anything.

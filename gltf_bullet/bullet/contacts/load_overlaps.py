@@ -18,8 +18,6 @@ from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, 
 from gltf_bullet.model import may_collide
 from gltf_bullet.transforms import FloatArray, Vec3
 
-__all__ = ["LoadOverlap", "find_overlaps", "overlap_issues"]
-
 BODIES_OVERLAP = IssueKind(
     "BODIES_OVERLAP",
     Severity.INFO,

@@ -17,8 +17,6 @@ import pybullet
 
 from gltf_bullet.bullet.session import EngineLink, EngineSession
 
-__all__ = ["LeftRules", "PairRules", "left_rules"]
-
 
 class LeftRules:
     """Reversed rules of a world: they say that links with these ids collide."""

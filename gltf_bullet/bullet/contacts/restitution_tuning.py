@@ -26,8 +26,6 @@ from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.planning.shapes.shape_plans import BvhPlan
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["MULTIBODY", "RestitutionTuning", "pushing_out", "surface_values"]
-
 _FIXED_EXCESS, _PUSHED_EXCESS = 0.02, 0.04
 """Restitution that recovery from penetration adds against fixed and pushed partners (measured)."""
 _EXCESS_PER_SECOND = 1.96

@@ -21,8 +21,6 @@ from gltf_bullet.bullet.state import LinkState, link_state, velocity_at
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.transforms import FloatArray, Vec3
 
-__all__ = ["SlipFriction", "SlipState"]
-
 _SLOWEST_SLIP = 0.05
 """Slip speed [m/s] below which surfaces count as at rest towards each other."""
 _GRAVITY_STEPS = 1.5

@@ -21,8 +21,6 @@ from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
 
-__all__ = ["SQUEEZED", "PassingPairs", "SqueezedBodies"]
-
 SQUEEZED = IssueKind(
     "SQUEEZED",
     Severity.WARNING,

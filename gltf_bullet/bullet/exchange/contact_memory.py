@@ -15,18 +15,6 @@ from gltf_bullet.solver.entries import follow_contacts
 from gltf_bullet.solver.islands import FREE
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = [
-    "NO_CONTACTS",
-    "FoundContacts",
-    "TouchMemory",
-    "TouchPattern",
-    "between_links",
-    "contact_pattern",
-    "contacts_of",
-    "make_memory",
-    "with_body_ids",
-]  # fmt: skip
-
 TouchMemory = tuple[IntArray, FloatArray]
 """Integers and floats with the layout of ``solver.engine.contact_table``."""
 

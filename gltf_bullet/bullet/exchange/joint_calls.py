@@ -12,8 +12,6 @@ import pybullet
 from gltf_bullet.solver.articulation_arrays import ANCHOR, FLOATING, STATE_SIZES
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["JointCommands", "MultibodyStates", "Pushes", "StateSource", "Target"]
-
 Target: TypeAlias = tuple[int, list[int], list[int], bool]
 """Body id; links of its hinges and slides, and of its spherical joints; True if its base is free.
 """

@@ -22,8 +22,6 @@ import pybullet
 
 from gltf_bullet.solver.engine.calls import FUNCTIONS
 
-__all__ = ["SWITCH", "client_place", "function_addresses", "world_clock"]
-
 SWITCH = "GLTF_BULLET_NATIVE_CALLS"
 """Environment variable: 0 makes Python do all calls of worlds that are used from now on."""
 _API_VERSION = 202010061

@@ -37,17 +37,6 @@ from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.scene_table import row_of
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = [
-    "NO_NATIVE",
-    "JointTables",
-    "NativeWorld",
-    "engine_row",
-    "joint_tables",
-    "ownership_numbers",
-    "python_contacts",
-    "scene_plan",
-]
-
 _NONE: IntArray = np.zeros(0, dtype=np.int64)
 _COORDINATES = 128
 """``MAX_DEGREE_OF_FREEDOM``: of a body, with its base."""

@@ -31,8 +31,6 @@ from gltf_bullet.solver.entries import prepare
 from gltf_bullet.solver.scene_table import EVALUATE
 from gltf_bullet.transforms import FloatArray, cross
 
-__all__ = ["Articulation"]
-
 NATIVE_LIMIT_FORCE = 1e9
 """Force [N, N m] of the engine's own limits; its default of about 1000 is too weak."""
 

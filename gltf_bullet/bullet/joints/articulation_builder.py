@@ -62,11 +62,6 @@ from gltf_bullet.solver.articulation_arrays import (
 from gltf_bullet.solver.tables import FLOATS, INTS, WORK, Column, Packed, pack
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose
 
-__all__ = [
-    "ANCHOR_STATE", "DOFS", "FLOATING_STATE", "ArticulationFrames", "build_arrays",
-    "constraint_ends", "constraint_row_count", "is_engine_constraint", "local_frame",
-]  # fmt: skip
-
 IntArray = npt.NDArray[np.int64]
 
 _AT_ORIGIN = (*IDENTITY_POSE.translation, *IDENTITY_POSE.rotation_xyzw)

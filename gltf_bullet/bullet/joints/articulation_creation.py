@@ -18,8 +18,6 @@ from gltf_bullet.scene import NodeTree
 from gltf_bullet.solver.entries import load_entries
 from gltf_bullet.transforms import Pose
 
-__all__ = ["create_articulations"]
-
 _LINK_PLACES: MemoKey[LinkPlaces] = MemoKey("where links are in the multibodies")
 _ARENA: MemoKey[SceneArrays] = MemoKey("the arrays of the solve as they begin")
 _STARTS_IN_MOTION: MemoKey[bool] = MemoKey("some jointed body starts with a velocity")

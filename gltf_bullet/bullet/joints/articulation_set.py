@@ -47,8 +47,6 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = ["ArticulationSet"]
-
 # --- Engine links of the jointed bodies of a scene ------------------------------------------------
 
 

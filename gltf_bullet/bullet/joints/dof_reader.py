@@ -11,8 +11,6 @@ import pybullet
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.planning.joints.axes import BALL
 
-__all__ = ["DofReader"]
-
 
 class DofReader:
     """Reads some joints of one scene; of its present bodies."""

@@ -14,8 +14,6 @@ import pybullet
 from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.transforms import FloatArray, Pose, Quat, Vec3, cross, turned
 
-__all__ = ["joint_positions_for"]
-
 NO_TURN: Quat = (0.0, 0.0, 0.0, 1.0)
 _TURN, _SLIDE = pybullet.JOINT_REVOLUTE, pybullet.JOINT_PRISMATIC
 

@@ -24,8 +24,6 @@ from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.joints.rows import limit_range, needs_other_rows
 from gltf_bullet.transforms import FloatArray, quat_from_rotation_vector
 
-__all__ = ["DofHandle", "DofState", "DriveHandle", "JointControls"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DofHandle:

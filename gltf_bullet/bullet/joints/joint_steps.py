@@ -34,8 +34,6 @@ from gltf_bullet.solver.engine.stepping import (
 from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.scene_table import PREPARE, SCENE
 
-__all__ = ["JointSteps", "MadeSteps"]
-
 _PATIENCE = 8
 """Number of steps after which kernels try again a scene whose contacts they did not know."""
 _CANNOT = outcomes.REFUSED | outcomes.STATE_LOST

@@ -29,8 +29,6 @@ from gltf_bullet.solver.engine.calls import LOOP_SIZE, loop_at
 from gltf_bullet.solver.engine.commands import CLOSED
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose
 
-__all__ = ["NO_LOOPS", "LoopConstraints"]
-
 # --- Loops of one articulation, kept closed before a step by a stronger constraint ----------------
 #
 # After the step, kernels close the remaining gaps: see ``solver.last_step.loop_closing``. They also

@@ -12,8 +12,6 @@ from gltf_bullet.model import Joint
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.joints.axes import BALL
 
-__all__ = ["JOINT_MIMICS", "MimicGears", "are_any_coupled"]
-
 JOINT_MIMICS = IssueKind(
     "JOINT_MIMICS",
     Severity.WARNING,

@@ -18,8 +18,6 @@ from gltf_bullet.transforms import (
     quat_multiply,
 )
 
-__all__ = ["MovingAnchors"]
-
 _Motion: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 """Present position and rotation xyzw, and velocity and spin over the coming step."""
 

@@ -32,8 +32,6 @@ from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.scene import NodeTree
 
-__all__ = ["HEAVY", "create_multibodies", "is_ordinary"]
-
 _RECIPE: MemoKey[_Recipe] = MemoKey("how a multibody is created, by articulation and number")
 
 # --- Names of links and joints, for PyBullet code that looks for them by name ---------------------

@@ -26,12 +26,6 @@ from gltf_bullet.solver.scene_table import row_of
 from gltf_bullet.solver.tables import Place
 from gltf_bullet.transforms import FloatArray, Pose
 
-__all__ = [
-    "NO_MOMENT", "NO_STATE", "AnchorMotion", "ArraysStart", "ArticulationLayout",
-    "ArticulationMoment", "ArticulationState", "CommandRoom", "FrameStates", "FrameTable",
-    "RowTable", "SceneArrays",
-]  # fmt: skip
-
 IntArray = npt.NDArray[np.int64]
 
 # --- the layout, the same for all copies of a scene -----------------------------------------------

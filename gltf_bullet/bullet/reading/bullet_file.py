@@ -17,8 +17,6 @@ import numpy as np
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["BulletFile", "Record", "SavedBalls", "SavedMesh"]
-
 _CONVEX_HULL: Final = 4
 _BALL: Final = 8
 _BALLS: Final = 9

@@ -6,21 +6,6 @@ from typing import Final
 
 from gltf_bullet.diagnostics import IssueKind, Severity
 
-__all__ = [
-    "BODIES_UNLISTED",
-    "COLLIDER_UNREADABLE",
-    "CONSTRAINT_NOT_IN_GLTF",
-    "LINKS_UNREADABLE",
-    "MAXIMAL_BODY_UNREADABLE",
-    "MOTOR_UNREADABLE",
-    "RECORDED_BODY_GONE",
-    "RECORDED_WITHOUT_BODY",
-    "SAVED_BODY_UNCERTAIN",
-    "SOFT_BODY_NOT_IN_GLTF",
-    "TEXTURE_UNREADABLE",
-    "VISUAL_UNREADABLE",
-]
-
 BODIES_UNLISTED: Final = IssueKind(
     "BODIES_UNLISTED",
     Severity.ERROR,

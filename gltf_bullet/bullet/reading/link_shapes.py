@@ -33,8 +33,6 @@ from gltf_bullet.convert.mesh_files import MeshFile, read_mesh_file
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, rotation_to
 
-__all__ = ["LinkShapes", "primitive_of"]
-
 # --- Primitive shapes in the engine's own file ----------------------------------------------------
 
 _BOX: Final = 0

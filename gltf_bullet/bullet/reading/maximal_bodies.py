@@ -20,8 +20,6 @@ from gltf_bullet.convert.description import ColliderDescription, LinkDescription
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
-__all__ = ["MaximalBodies", "anisotropic_friction", "contact_spring", "has_friction_anchor"]
-
 # --- Contact properties in a collision object of a saved world ------------------------------------
 
 _HAS_CONTACT_SPRING: Final = 128

@@ -11,8 +11,6 @@ import pybullet
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["InertialPoses"]
-
 _KEY = "gltf_bullet recording"
 """User data key of recorded bodies; the data is removed with the body, whose id is reused."""
 

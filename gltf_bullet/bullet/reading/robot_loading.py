@@ -32,8 +32,6 @@ from gltf_bullet.convert.urdf_repairs import MOST_JOINTS, StatedInertia
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
 
-__all__ = ["RefusedError", "read_robot", "try_robot"]
-
 # --- A child process loads a robot first, because some files end PyBullet's process ---------------
 #
 # The texts are checked before, but not for everything on which PyBullet's importers fail.

@@ -15,8 +15,6 @@ import pybullet
 from gltf_bullet.bullet.reading.bullet_file import BulletFile, Record
 from gltf_bullet.transforms import Pose, Quat, Vec3
 
-__all__ = ["SavedBodies"]
-
 _RIGID: Final = 1
 """Type of a body in maximal coordinates in ``getDynamicsInfo``; 2: multibody, 3: soft."""
 _ROUNDING: Final = 1e-9

@@ -49,8 +49,6 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
-__all__ = ["Newcomers", "SelfCollision", "all_bodies", "read_bodies", "read_world"]
-
 # --- Present limits and damping of joints: ``getJointInfo`` returns those of creation -------------
 
 _BEYOND: Final = 1e9

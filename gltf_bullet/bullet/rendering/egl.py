@@ -21,8 +21,6 @@ import pybullet
 from gltf_bullet.child_processes import python_command, start
 from gltf_bullet.errors import EngineError
 
-__all__ = ["driver_talk_aside", "egl_works", "load_egl"]
-
 _TRIAL = """
 import pybullet as p
 client = p.connect(p.DIRECT)

@@ -9,8 +9,6 @@ import pybullet
 
 from gltf_bullet.transforms import FloatArray, Pose
 
-__all__ = ["foreign_planes"]
-
 
 def foreign_planes(client_id: int, own: Container[int]) -> dict[int, FloatArray]:
     """Return world_from_plane, with normal y, shape [4, 4], by body id.

@@ -18,8 +18,6 @@ from gltf_bullet.rendering.camera import Camera
 from gltf_bullet.rendering.visual_plans import NodeVisual, VisualMesh
 from gltf_bullet.transforms import FloatArray, quats_from_matrices
 
-__all__ = ["NodePicking"]
-
 
 class NodePicking:
     """Bodies per node in a private world, which is opened on first use."""

@@ -28,8 +28,6 @@ from gltf_bullet.rendering.shading import (
 )
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["PixelArray", "RawPicture", "Renderer", "body_boxes", "png_of", "take_picture"]
-
 PixelArray: TypeAlias = npt.NDArray[np.uint8]
 IdArray: TypeAlias = npt.NDArray[np.int64]
 

@@ -21,8 +21,6 @@ from gltf_bullet.errors import EngineError
 from gltf_bullet.rendering.visual_plans import VisualMesh
 from gltf_bullet.transforms import FloatArray, IntArray, quats_from_matrices
 
-__all__ = ["StandIn", "StandIns"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StandIn:

@@ -25,8 +25,6 @@ from gltf_bullet.disk_cache import is_kept, write_file
 from gltf_bullet.rendering.visual_plans import Texture, VisualMesh
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["MeshFiles", "link_file", "load_texture", "mesh_file"]
-
 _RECIPE = "-2"
 """Version of the mesh files; raise it when the same mesh becomes another file."""
 _TEXELS_WORTH_IT = 1 << 14

@@ -40,16 +40,6 @@ from gltf_bullet.rendering.solids import COLOR_OF_KIND, DrawnBox, box_of, solid
 from gltf_bullet.rendering.visual_plans import Color, NodeVisual, VisualMesh, VisualPlans
 from gltf_bullet.transforms import FloatArray, quats_from_matrices
 
-__all__ = [
-    "NOTHING",
-    "BodyVisuals",
-    "LinkLook",
-    "ShownLink",
-    "mesh_arguments",
-    "move_links",
-    "shown_mesh",
-]
-
 # --- Visual of a link of a named multibody, for its URDF text -------------------------------------
 
 

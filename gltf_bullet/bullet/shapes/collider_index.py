@@ -16,8 +16,6 @@ from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape, SpherePlan
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose
 
-__all__ = ["ColliderIndex", "LinkColliders"]
-
 _PROBE_RADIUS = 1e-6
 """Radius [m] of the ball that represents a point in a closest-point query."""
 

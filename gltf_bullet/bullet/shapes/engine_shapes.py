@@ -39,16 +39,6 @@ from gltf_bullet.planning.shapes.shape_plans import (
 )
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray
 
-__all__ = [
-    "OBJ_SCALE",
-    "EngineShapes",
-    "hulls_of",
-    "in_obj",
-    "margin_of",
-    "on_hull_grid",
-    "parts_obj",
-]
-
 # --- Corners of hulls that Bullet's rounding does not move ----------------------------------------
 #
 # ``btConvexHullComputer`` converts coordinates to integers: steps of 1/10216 of the hull's extents,

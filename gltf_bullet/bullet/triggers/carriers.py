@@ -15,8 +15,6 @@ from gltf_bullet.solver.articulation_arrays import LINK as LINK_PARTS
 from gltf_bullet.solver.triggers.layout import FREE, GIVEN, LINK, RESTS
 from gltf_bullet.transforms import FloatArray, Pose
 
-__all__ = ["Carrier", "Carriers"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Carrier:

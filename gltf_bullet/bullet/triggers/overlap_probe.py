@@ -28,8 +28,6 @@ from gltf_bullet.transforms import (
     rotation_vector_from_quat,
 )
 
-__all__ = ["Probe", "ScrewMotion", "Solid", "passage"]
-
 _TOLERANCE = 1e-3
 """Distance at which two moving shapes count as touching, relative to the thinner one."""
 _MAX_ADVANCES = 64

@@ -33,8 +33,6 @@ from gltf_bullet.transforms import (
     split_linear,
 )
 
-__all__ = ["Frames", "TriggerArrays"]
-
 # --- World frames of nodes, as stacked arrays -----------------------------------------------------
 
 _ROUNDING = 1e-6

@@ -23,8 +23,6 @@ from gltf_bullet.scene import NodeTree
 from gltf_bullet.solver.triggers.layout import PASSES, TOUCHES, UNSURE
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["Crossing", "TriggerMemory", "Triggers"]
-
 _JUMP = 2.0
 """Ratio of displacement to that of the velocities, above which a body was put where it is."""
 

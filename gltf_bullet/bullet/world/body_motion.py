@@ -21,8 +21,6 @@ from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
 from gltf_bullet.transforms import FloatArray, Pose, Vec3
 
-__all__ = ["BodyMotion"]
-
 
 class BodyMotion:
     """Poses, velocities and forces of the bodies of a scene, one by one, by motion node."""

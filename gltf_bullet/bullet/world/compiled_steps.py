@@ -13,8 +13,6 @@ from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets
 
-__all__ = ["CompiledSteps"]
-
 
 class CompiledSteps:
     """Decides if the coming steps of a scene can be compiled, and if they leave work to Python."""

@@ -63,8 +63,6 @@ from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray, Pose
 
-__all__ = ["BODY_NOT_FINITE", "SOLVER_NOT_COMPILED", "EngineWorld", "EngineWorldState"]
-
 # --- State of a scene besides the engine's own snapshot -------------------------------------------
 
 

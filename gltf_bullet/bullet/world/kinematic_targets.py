@@ -29,8 +29,6 @@ from gltf_bullet.transforms import (
     rotation_vector_from_quat,
 )
 
-__all__ = ["KinematicNodes", "KinematicTargets"]
-
 # --- Bodies with prescribed poses: animated ones, and colliders and kinematic bodies on them ------
 #
 # Such a body is a mass-0 multibody with the velocity that reaches its next pose within the step:

@@ -19,8 +19,6 @@ from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.scene import NodeTree
 
-__all__ = ["LinkIndex"]
-
 _NEAR = 0.01
 """Largest distance [m] between boxes that count as touching."""
 

@@ -12,8 +12,6 @@ import pybullet
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["RayHit", "cast_rays"]
-
 _MOST_SURFACES = 4096
 """Largest number of hits of one ray that are read; each costs a query that finds them all."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from gltf_bullet.runtime.scene import Scene
     from gltf_bullet.runtime.scene_state import SceneState
 
-__all__ = ["Film", "FilmOptions"]
-
 BOXES_PER_SECOND = 15.0
 """Rate [1/s] at which the extent of the moving objects is sampled."""
 

@@ -14,8 +14,6 @@ from gltf_bullet.cli.output import Attempts
 from gltf_bullet.output_files import written_aside
 from gltf_bullet.rendering.film_files import GifFrames, MovieFile, filmstrip
 
-__all__ = ["Frames", "PixelArray", "require_media", "write_picture"]
-
 PixelArray = npt.NDArray[np.uint8]
 
 

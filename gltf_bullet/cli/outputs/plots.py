@@ -13,8 +13,6 @@ from gltf_bullet.output_files import written_aside
 from gltf_bullet.printable import printable
 from gltf_bullet.runtime.telemetry import Telemetry
 
-__all__ = ["require_plots", "write_plot"]
-
 MOST_NAMED = 10
 """Most lines with names in one legend; if there are more, they are grey."""
 

@@ -10,8 +10,6 @@ from typing import Any, TextIO
 from gltf_bullet.output_files import FileAside
 from gltf_bullet.printable import printable
 
-__all__ = ["CsvTable", "text_cell"]
-
 _FORMULA = ("=", "+", "-", "@")
 """Characters that make a cell a formula, which may call other programs, in spreadsheets."""
 

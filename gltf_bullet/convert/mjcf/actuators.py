@@ -14,8 +14,6 @@ from typing import Any
 from gltf_bullet.convert.mjcf.model import JointType, MjcfModel
 from gltf_bullet.model import DofKind, DriveMode, JointDrive
 
-__all__ = ["ActuatorDrives", "read_actuators"]
-
 _JOINT, _JOINT_IN_PARENT = 0, 1
 _FIXED_GAIN = 0
 _NO_BIAS, _AFFINE_BIAS = 0, 1

@@ -19,8 +19,6 @@ from gltf_bullet.convert.robot_folders import RobotFolders
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
 
-__all__ = ["compile_mjcf"]
-
 _SECONDS: Final = 120
 """[s] Most processor time; the largest model that was tried (30 MB of meshes) takes 4."""
 _MEMORY: Final = 6 << 30

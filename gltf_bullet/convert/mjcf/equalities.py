@@ -13,8 +13,6 @@ from gltf_bullet.convert.description import ConstraintDescription, ConstraintKin
 from gltf_bullet.convert.mjcf.model import MjcfModel, pose_of, vector
 from gltf_bullet.transforms import Pose
 
-__all__ = ["Equalities"]
-
 _CONNECT, _WELD, _JOINT = 0, 1, 2
 _KINDS = (
     "connect", "weld", "joint", "tendon", "flex", "flexvert", "flexstrain", "distance",

@@ -34,8 +34,6 @@ from gltf_bullet.convert.urdf_repairs import parse_robot
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
 
-__all__ = ["MjcfText", "read_mjcf_text"]
-
 _FILES: Final = (
     "file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback",
 )  # fmt: skip

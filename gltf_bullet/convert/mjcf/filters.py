@@ -15,8 +15,6 @@ from gltf_bullet.convert.mjcf.model import WORLD, MjcfModel
 from gltf_bullet.model import CollisionFilter
 from gltf_bullet.transforms import BoolArray, IntArray
 
-__all__ = ["Contacts", "may_bodies_meet"]
-
 _FILTER_PARENT_OFF: Final = 1 << 10
 """``mjDSBL_FILTERPARENT``."""
 _UNKNOWN: Final = -1

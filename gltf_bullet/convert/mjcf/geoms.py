@@ -27,8 +27,6 @@ from gltf_bullet.convert.description import (
 from gltf_bullet.convert.mjcf.model import GeomType, MjcfModel, pose_of, vector
 from gltf_bullet.transforms import FloatArray, Pose, Vec3
 
-__all__ = ["SHOWN_GROUPS", "Geoms"]
-
 SHOWN_GROUPS: Final = 3
 """MuJoCo's viewers show the groups below this one by default."""
 _DEFAULT_COLOR: Final = (0.5, 0.5, 0.5, 1.0)

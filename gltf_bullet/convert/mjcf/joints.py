@@ -20,8 +20,6 @@ from gltf_bullet.convert.mjcf.model import JointType, MjcfModel, vector
 from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit
 from gltf_bullet.transforms import FloatArray, Pose, quat_from_rotation_vector
 
-__all__ = ["CREEP", "describe_mjcf_joint", "joint_motion"]
-
 CREEP: Final = 1e-3
 """[rad/s] or [m/s] Speed from which on friction loss has its full force."""
 

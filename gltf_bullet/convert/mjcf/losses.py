@@ -17,8 +17,6 @@ from gltf_bullet.convert.mjcf.joints import CREEP
 from gltf_bullet.convert.mjcf.model import GeomType, JointType, MjcfModel
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 
-__all__ = ["report_losses"]
-
 _LEFT_OUT: Final = "it is left out"
 _IN_EXTRAS: Final = "it is kept in extras"
 _MUSCLE: Final = 4

@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from gltf_bullet.transforms import Pose, Vec3
 
-__all__ = ["WORLD", "GeomType", "JointType", "MjcfModel", "pose_of", "vector"]
-
 WORLD = 0
 """Number of the body at the root of the tree, the fixed world."""
 

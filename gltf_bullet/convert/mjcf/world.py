@@ -33,8 +33,6 @@ from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import CombineMode, PhysicsMaterial
 from gltf_bullet.transforms import IDENTITY_POSE, Pose
 
-__all__ = ["describe_mjcf"]
-
 _NO_FRICTION = 1
 """``condim`` of contacts without friction."""
 _UNNAMED = "MuJoCo Model"

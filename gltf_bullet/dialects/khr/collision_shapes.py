@@ -42,8 +42,6 @@ from gltf_bullet.gltf.fields import (
 from gltf_bullet.model import MeshShape
 from gltf_bullet.model.properties import MESH, Dialect
 
-__all__ = ["EXTENSION", "WEIGHTS_TWICE", "read_shapes"]
-
 EXTENSION: Final = "KHR_collision_shapes"
 
 WEIGHTS_TWICE = IssueKind(

@@ -29,8 +29,6 @@ from gltf_bullet.gltf.document import Document
 from gltf_bullet.model import Shape
 from gltf_bullet.model.properties import PLANE, Dialect
 
-__all__ = ["COVERAGE", "PLANE_ONE_SIDED", "read_core_shapes", "with_core_shapes"]
-
 PLANE_ONE_SIDED = IssueKind(
     "PLANE_ONE_SIDED",
     Severity.WARNING,

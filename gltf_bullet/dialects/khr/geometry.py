@@ -26,15 +26,6 @@ from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_bool, read_index, read_object
 from gltf_bullet.model import MeshShape, Shape
 
-__all__ = [
-    "COVERAGE",
-    "GEOMETRY_AMBIGUOUS",
-    "GEOMETRY_MISSING",
-    "KhrShapes",
-    "has_geometry",
-    "read_geometry",
-]
-
 GEOMETRY_MISSING = IssueKind(
     "GEOMETRY_MISSING",
     Severity.WARNING,

@@ -27,8 +27,6 @@ from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.model import Shape
 from gltf_bullet.model.properties import Dialect
 
-__all__ = ["COVERAGE", "EXTENSION", "read_shapes"]
-
 EXTENSION: Final = "KHR_implicit_shapes"
 
 COVERAGE: Final = covers(

@@ -15,8 +15,6 @@ from gltf_bullet.diagnostics import ROOT, JsonPointer
 from gltf_bullet.model import JointDescription, PhysicsScene
 from gltf_bullet.model.pointers import find_target, members_of
 
-__all__ = ["MovedPointers", "Places", "pointers_in", "with_moved_pointers"]
-
 _HOLE: Final = re.compile(r"^(\[[^\[\]{}]+\]|\{[^\[\]{}]+\})$")
 _INTERACTIVITY: Final = "KHR_interactivity"
 

@@ -48,8 +48,6 @@ from gltf_bullet.model import (
 )
 from gltf_bullet.model.properties import Dialect
 
-__all__ = ["COVERAGE", "EXTENSION", "JOINTS_OF_FIRST_DRAFTS", "parse"]
-
 EXTENSION: Final = "KHR_physics_rigid_bodies"
 
 JOINTS_OF_FIRST_DRAFTS = IssueKind(

@@ -53,16 +53,6 @@ from gltf_bullet.model.properties import (
     Properties,
 )
 
-__all__ = [
-    "COMPOUND_FILTER_NOT_IN_KHR",
-    "JOINT_TO_WORLD_NOT_IN_KHR",
-    "MESH_NOT_IN_KHR",
-    "SHAPE_NOT_IN_KHR",
-    "STATIC_MOTION_NOT_IN_KHR",
-    "JsonOut",
-    "physics_to_khr",
-]
-
 STATIC_MOTION_NOT_IN_KHR = IssueKind(
     "STATIC_MOTION_NOT_IN_KHR",
     Severity.WARNING,

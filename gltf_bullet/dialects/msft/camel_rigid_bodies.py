@@ -66,17 +66,6 @@ from gltf_bullet.model.properties import (
     Properties,
 )
 
-__all__ = [
-    "CAPSULE_HEIGHT_LOOSE",
-    "COLLIDER_TWICE",
-    "COLLIDER_TYPE_UNCLEAR",
-    "COVERAGE",
-    "EXTENSION",
-    "MATERIAL_WITHOUT_COLLIDER",
-    "SIZE_MISSING",
-    "parse",
-]
-
 EXTENSION: Final = "MSFT_RigidBodies"
 _PRIMITIVES: Final = "MSFT_CollisionPrimitives"
 _DIALECT: Final = Dialect.MSFT_CAMEL

@@ -47,8 +47,6 @@ from gltf_bullet.model import (
 )
 from gltf_bullet.model.properties import Dialect
 
-__all__ = ["EXTENSION", "parse"]
-
 EXTENSION: Final = "MSFT_rigid_bodies"
 _DIALECT: Final = Dialect.MSFT_LATER
 _SHAPES: Final = "MSFT_collision_primitives"

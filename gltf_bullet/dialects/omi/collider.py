@@ -35,8 +35,6 @@ from gltf_bullet.gltf.fields import JsonObject, read_bool, read_string
 from gltf_bullet.model import Collider, Shape, Trigger
 from gltf_bullet.model.properties import BOX, CAPSULE, CYLINDER, SPHERE, Dialect
 
-__all__ = ["EXTENSION", "parse"]
-
 EXTENSION: Final = "OMI_collider"
 
 _KEYS: Final = {

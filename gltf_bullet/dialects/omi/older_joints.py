@@ -21,8 +21,6 @@ from gltf_bullet.dialects.reading import AS_EMPTY, require
 from gltf_bullet.gltf.fields import JsonObject, read_index, read_indices, read_objects
 from gltf_bullet.transforms import FloatArray, matrices_from_trs
 
-__all__ = ["JOINT_IN_FIRST_FORM", "with_present_joints"]
-
 JOINT_IN_FIRST_FORM = IssueKind(
     "JOINT_IN_FIRST_FORM",
     Severity.WARNING,

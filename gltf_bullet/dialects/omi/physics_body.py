@@ -52,16 +52,6 @@ from gltf_bullet.model import (
 from gltf_bullet.model.properties import MATERIAL, MOTION, Dialect
 from gltf_bullet.transforms import Quat, Vec3
 
-__all__ = [
-    "COLLIDER_WITHOUT_SHAPE",
-    "COVERAGE",
-    "EXTENSION",
-    "INERTIA_PARTLY_ZERO",
-    "SHAPE_ON_NODE",
-    "SHAPE_ON_NODE_UNUSED",
-    "parse",
-]
-
 EXTENSION: Final = "OMI_physics_body"
 _SHAPE: Final = "OMI_physics_shape"
 

@@ -45,8 +45,6 @@ from gltf_bullet.model.properties import (
 )
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["EXTENSION", "GRAVITY_BLOCK_MISSING", "LINE_POINTS", "PRIORITY_NOT_WHOLE", "parse"]
-
 EXTENSION: Final = "OMI_physics_gravity"
 
 PRIORITY_NOT_WHOLE = IssueKind(

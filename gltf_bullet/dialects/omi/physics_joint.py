@@ -19,8 +19,6 @@ from gltf_bullet.gltf.fields import JsonObject, read_object
 from gltf_bullet.model import JointDescription
 from gltf_bullet.model.properties import Dialect
 
-__all__ = ["EXTENSION", "LEGACY_JOINT_PLACE", "parse"]
-
 EXTENSION: Final = "OMI_physics_joint"
 
 LEGACY_JOINT_PLACE = IssueKind(

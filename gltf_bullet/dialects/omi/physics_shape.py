@@ -30,8 +30,6 @@ from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.model import Capsule, Cylinder, MeshShape, Shape
 from gltf_bullet.model.properties import BOX, CAPSULE, Dialect
 
-__all__ = ["EXTENSION", "LEGACY_RADIUS", "read_shapes"]
-
 EXTENSION: Final = "OMI_physics_shape"
 
 LEGACY_RADIUS = IssueKind(

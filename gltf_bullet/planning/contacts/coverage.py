@@ -7,8 +7,6 @@ from typing import Final
 from gltf_bullet.coverage import approximated, covers
 from gltf_bullet.planning.contacts.surfaces import FLAT_LANDING, MATERIALS_APPROXIMATED, SLOW_BOUNCE
 
-__all__ = ["COVERAGE"]
-
 _FRICTION: Final = "tests/physics/test_friction.py"
 _PAIRS: Final = "tests/physics/test_random_materials.py"
 _FILTERS: Final = "tests/physics/test_filters.py"

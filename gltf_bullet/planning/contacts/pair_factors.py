@@ -14,15 +14,6 @@ import numpy as np
 
 from gltf_bullet.transforms import FloatArray
 
-__all__ = [
-    "HAIR",
-    "Factors",
-    "PairTargets",
-    "factor_pairs",
-    "pair_specific_factor",
-    "restitution_factors",
-]
-
 TOLERANCE = 0.005
 """Largest error of a coefficient that still counts as exact."""
 

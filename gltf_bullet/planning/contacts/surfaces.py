@@ -55,17 +55,6 @@ from gltf_bullet.planning.shapes.shape_plans import (
 )
 from gltf_bullet.transforms import BoolArray, FloatArray, Pose
 
-__all__ = [
-    "FLAT_LANDING",
-    "SLOW_BOUNCE",
-    "ContactPlan",
-    "SurfaceUse",
-    "meetings",
-    "plan_contacts",
-    "surface_key",
-    "with_materials",
-]
-
 # --- Pairs of shapes that lose restitution in flat landings ---------------------------------------
 #
 # PyBullet finds one contact point of such a pair per step; a flat landing is then stopped at one

@@ -37,8 +37,6 @@ from gltf_bullet.planning.joints.multibody_layout import (
 from gltf_bullet.planning.joints.rows import JointRow, RowMetric
 from gltf_bullet.transforms import IDENTITY_POSE
 
-__all__ = ["build_articulation"]
-
 MULTIBODY_COORDINATES = 128
 """Most coordinates of one multibody that the engine reports: 7 for any base, 4 per ball
 (measured: beyond them a ball's state comes back empty)."""

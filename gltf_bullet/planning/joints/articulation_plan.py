@@ -21,22 +21,6 @@ from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
 from gltf_bullet.planning.joints.rows import JointRow
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat, Vec3
 
-__all__ = [
-    "NO_ARTICULATIONS",
-    "WORLD",
-    "ArticulationPlan",
-    "ArticulationPlans",
-    "CutConstraint",
-    "DofPlan",
-    "JointPlan",
-    "LinkFrame",
-    "LinkPlaces",
-    "LoopConstraint",
-    "LoopConstraintKind",
-    "MultibodyPlan",
-    "RowPlan",
-]
-
 WORLD = -1
 """Anchor number of the fixed world; a kinematic parent is named by its node."""
 

@@ -43,8 +43,6 @@ from gltf_bullet.planning.joints.multibody_layout import BodyFacts, Side, SidedJ
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose
 
-__all__ = ["plan_articulations"]
-
 # --- Splits of an articulation at the constraints between its multibodies -------------------------
 #
 # The joint-space solve is dense: one over a rope of 200 balls cost 299 ms per step, eight over its

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from gltf_bullet.model import DofKind, JointLimit
 
-__all__ = ["BALL", "LOCK_WIDTH", "AxisRange", "Dof", "bounds_of", "merge_axis"]
-
 BALL = 3
 """Axis number of a spherical degree of freedom: all three rotations at once."""
 

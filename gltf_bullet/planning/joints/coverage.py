@@ -12,8 +12,6 @@ from gltf_bullet.planning.joints.layout import JOINT_LIMITS_CONTRADICT, JOINT_ST
 from gltf_bullet.planning.joints.rows import JOINT_DRIVE_ON_LOCKED_AXIS
 from gltf_bullet.planning.skewed_axes import AXES_SKEWED
 
-__all__ = ["COVERAGE"]
-
 _MECHANICS: Final = "tests/physics/test_joints_mechanics.py"
 _DRIVES: Final = "tests/physics/test_joint_drives.py"
 _CONTACTS: Final = "tests/physics/test_joints_contacts.py"

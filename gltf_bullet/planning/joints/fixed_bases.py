@@ -28,8 +28,6 @@ from gltf_bullet.planning.shapes.planner import MeshOf
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["with_fixed_bases"]
-
 _WORLD = -1
 _NEAR = 0.1
 """Length [m] that is added to the size of a robot for the largest distance of its base."""

@@ -11,15 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = [
-    "GraphEdge",
-    "SpanningTree",
-    "connected_components",
-    "edges_of",
-    "span_component",
-    "span_components",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphEdge:

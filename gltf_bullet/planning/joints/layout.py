@@ -18,8 +18,6 @@ from gltf_bullet.planning.joints.rotations import RotationLayout, plan_rotations
 from gltf_bullet.planning.joints.rows import JointRow, RowMetric, drive_rows, limit_rows
 from gltf_bullet.transforms import Pose, Vec3
 
-__all__ = ["JointLayout", "plan_joint_layout"]
-
 START_TOLERANCE = 1e-4
 """[m, rad] A locked axis that is displaced by less at load is locked there."""
 

@@ -19,20 +19,6 @@ from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, Mult
 from gltf_bullet.planning.joints.rotations import axis_turn
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat, Vec3
 
-__all__ = [
-    "MULTIBODY_GROUPS",
-    "MULTIBODY_LINKS",
-    "ArticulationParts",
-    "BodyFacts",
-    "Branch",
-    "EmittedMultibody",
-    "MultibodyDraft",
-    "Side",
-    "SidedJoint",
-    "branch_chain",
-    "emit_multibody",
-]
-
 # --- One joint as links: from a parent body's frame through its dofs to a child body's frame ------
 #
 # A chain alternates constant poses with dofs. From the side of the connected node it is the same

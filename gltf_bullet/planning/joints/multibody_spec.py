@@ -13,8 +13,6 @@ from functools import cached_property
 
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
-__all__ = ["MAX_LINKS", "LinkJoint", "LinkSpec", "MultibodySpec", "depth_first_order"]
-
 MAX_LINKS = 127
 """Most links of a multibody; the engine drops further ones silently (measured)."""
 

@@ -16,15 +16,6 @@ import numpy as np
 
 from gltf_bullet.transforms import FloatArray, Pose, Quat, matrices_from_quats
 
-__all__ = [
-    "RotationLayout",
-    "Turn",
-    "axis_turn",
-    "euler_angles",
-    "plan_rotations",
-    "total_angle",
-]
-
 SAFE_MIDDLE = math.radians(80.0)
 """Largest angle [rad] that hard limits may allow the middle revolute of three."""
 

@@ -22,8 +22,6 @@ from gltf_bullet.planning.joints.axes import (
 )
 from gltf_bullet.planning.joints.rotations import SAFE_MIDDLE
 
-__all__ = ["JointRow", "RowMetric", "drive_rows", "limit_range", "limit_rows", "needs_other_rows"]
-
 JOINT_DRIVE_ON_LOCKED_AXIS = IssueKind(
     "JOINT_DRIVE_ON_LOCKED_AXIS",
     Severity.INFO,

@@ -19,8 +19,6 @@ from gltf_bullet.model import MeshPart, MeshShape
 from gltf_bullet.planning.shapes.shape_plans import TriangleSet
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["Deformation", "collision_mesh"]
-
 _STILL = 1e-6
 """Share of its numbers by which rounding may change the transform of a part."""
 

@@ -22,17 +22,6 @@ from gltf_bullet.planning.shapes.shape_plans import (
 )
 from gltf_bullet.transforms import IDENTITY_POSE, Pose
 
-__all__ = [
-    "CONCAVE_AS_HULL",
-    "CONCAVE_DECOMPOSED",
-    "DECOMPOSITION_FAILED",
-    "DECOMPOSITION_STOPPED",
-    "ConcavePlanner",
-    "hull_shape",
-    "is_convex",
-    "tidy",
-]
-
 CONCAVE_DECOMPOSED = IssueKind(
     "CONCAVE_DECOMPOSED",
     Severity.WARNING,

@@ -13,8 +13,6 @@ from gltf_bullet.planning.shapes.planner import (
     SHAPE_DEGENERATE,
 )
 
-__all__ = ["COVERAGE"]
-
 _PLANNER: Final = "tests/planning/test_shape_planner.py"
 _CHANGES: Final = "tests/runtime/test_shape_changes.py"
 _REBUILT: Final = (

@@ -29,8 +29,6 @@ from gltf_bullet.planning.shapes.hulls import convex_hull
 from gltf_bullet.planning.shapes.shape_plans import PointSet, TriangleSet
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["Decomposer", "Decomposition", "WorkerResult"]
-
 # --- The worker process: ``coacd_worker.py`` with bounds of memory and a watchdog -----------------
 
 _WORKER: Final = Path(__file__).with_name("coacd_worker.py")

@@ -20,8 +20,6 @@ from gltf_bullet.planning.shapes.shape_plans import (
 )
 from gltf_bullet.transforms import FloatArray, matrices_from_quats
 
-__all__ = ["Extent", "extent_of", "points_of", "support"]
-
 UNBOUNDED = 1e9
 """[m] Finite stand-in for infinity, so that differences stay finite."""
 

@@ -15,8 +15,6 @@ from gltf_bullet.transforms import FloatArray, IntArray, Pose
 if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
 
-__all__ = ["Hull", "are_closed", "box_of_hull", "cached_hull", "convex_hull", "hull_faces", "weld"]
-
 FLAT_THICKNESS = 1e-3
 """Thickness given to a hull whose points lie in one plane, relative to its size."""
 CANDIDATES = 8192

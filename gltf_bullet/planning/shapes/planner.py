@@ -38,8 +38,6 @@ from gltf_bullet.planning.shapes.shape_plans import (
 )
 from gltf_bullet.transforms import FloatArray, Pose, split_linear
 
-__all__ = ["MeshOf", "PlannedShape", "ShapePlanner", "round_hull"]
-
 # --- Bullet primitives that equal a scaled solid, exactly or nearly -------------------------------
 
 _EXACT = 1e-6

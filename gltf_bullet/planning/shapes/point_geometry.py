@@ -19,9 +19,6 @@ from gltf_bullet.planning.shapes.shape_plans import (
 )
 from gltf_bullet.transforms import BoolArray, FloatArray, matrices_from_quats
 
-__all__ = ["PointGeometry", "TriangleSearch"]
-
-
 _ROUNDING = 1e-9
 """Relative tolerance of hull faces."""
 

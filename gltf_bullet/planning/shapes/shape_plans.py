@@ -15,22 +15,6 @@ import numpy.typing as npt
 
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3
 
-__all__ = [
-    "BoxPlan",
-    "BvhPlan",
-    "CapsulePlan",
-    "ConvexPartsPlan",
-    "CylinderPlan",
-    "HullPlan",
-    "InfinitePlanePlan",
-    "PlacedShape",
-    "PointSet",
-    "ShapePlan",
-    "SpherePlan",
-    "TriangleSet",
-    "engine_pose",
-]
-
 
 class PointSet:
     """Immutable vertices [point_count, 3] in metres, hashed and compared by content."""

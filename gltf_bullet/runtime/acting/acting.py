@@ -18,8 +18,6 @@ from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 
-__all__ = ["Acting", "ActingState", "acting_of", "graph_of"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ActingState:

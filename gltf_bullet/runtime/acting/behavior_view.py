@@ -17,8 +17,6 @@ from gltf_bullet.runtime.acting.acting import Acting
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.suggestions import did_you_mean
 
-__all__ = ["BehaviorView", "Variables"]
-
 _NAN3 = (float("nan"), float("nan"), float("nan"))
 
 

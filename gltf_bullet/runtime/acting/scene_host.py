@@ -20,8 +20,6 @@ from gltf_bullet.runtime.views.pointers import get_value
 from gltf_bullet.runtime.views.ray_casts import cast_filtered_rays
 from gltf_bullet.transforms import FloatArray, Pose, quats_from_matrices
 
-__all__ = ["SceneHost", "found_value"]
-
 # --- Local poses of single bodies, read alone and without arrays ----------------------------------
 #
 # A graph asks for one node in each step; updating all nodes and decomposing matrices would take

@@ -23,8 +23,6 @@ from gltf_bullet.transforms import (
     matrices_from_trs,
 )
 
-__all__ = ["Animator", "AnimatorState"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AnimatorState:

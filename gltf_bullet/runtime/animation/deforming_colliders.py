@@ -20,8 +20,6 @@ from gltf_bullet.runtime.animation.animator import Animator
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose
 
-__all__ = ["DeformingColliders"]
-
 
 class DeformingColliders:
     """The deforming static colliders of one scene."""

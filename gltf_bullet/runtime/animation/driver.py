@@ -29,8 +29,6 @@ from gltf_bullet.transforms import (
     split_linear,
 )
 
-__all__ = ["AnimationDriver"]
-
 # --- Colliders and attachments that are animated within kinematic bodies --------------------------
 #
 # KHR_physics_rigid_bodies, "Colliders": collider transforms are kept in sync with node transforms.

@@ -9,8 +9,6 @@ from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.scene import Animation, AnimationSampler
 from gltf_bullet.transforms import IntArray
 
-__all__ = ["AnimationPlayer", "Animations", "PlayerState"]
-
 
 @dataclass(frozen=True, slots=True)
 class PlayerState:

@@ -15,8 +15,6 @@ from gltf_bullet.scene import Animation
 from gltf_bullet.scene.animation import AnimationTrack, Interpolation
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["check_pointer_tracks", "pointer_value"]
-
 ANIMATION_WITHOUT_EFFECT = IssueKind(
     "ANIMATION_WITHOUT_EFFECT",
     Severity.INFO,

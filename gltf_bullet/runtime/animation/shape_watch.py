@@ -20,8 +20,6 @@ from gltf_bullet.runtime.animation.animator import Animator
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["ShapeWatch"]
-
 # --- Colliders, or joints' attachments, that animations have moved within dynamic bodies ----------
 
 

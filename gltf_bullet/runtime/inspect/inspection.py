@@ -31,8 +31,6 @@ from gltf_bullet.runtime.inspect.joints import describe_joints
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.translation import translate_at
 
-__all__ = ["Inspection", "describe_shape", "inspect_asset"]
-
 Row: TypeAlias = dict[str, Any]
 
 

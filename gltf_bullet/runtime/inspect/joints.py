@@ -18,8 +18,6 @@ from gltf_bullet.planning.joints.articulation_plan import (
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.joints.rows import RowMetric
 
-__all__ = ["describe_joints"]
-
 Row: TypeAlias = dict[str, Any]
 
 _AXES = ("x", "y", "z")

@@ -9,18 +9,6 @@ import numpy as np
 
 from gltf_bullet.transforms import FloatArray, IntArray, quat_conjugate, quat_multiply
 
-__all__ = [
-    "angles_between",
-    "ascending_times",
-    "before_rounding",
-    "continuous_rotations",
-    "next_due",
-    "reduce_rotations",
-    "reduce_steps",
-    "reduce_vectors",
-    "require_number",
-]
-
 
 def require_number(name: str, value: float, *, or_zero: bool = False) -> None:
     """Raise ``ValueError`` for an argument that is not a finite number above 0."""

@@ -31,16 +31,6 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = [
-    "Chain",
-    "Course",
-    "Spline",
-    "body_tracks",
-    "chain_tracks",
-    "spline_of_rotations",
-    "spline_of_vectors",
-]
-
 # --- Keyframes with tangents: a flight is a parabola, which straight lines fit poorly -------------
 #
 # At 9.81 m/s^2 lines stay within 1 mm for 1/35 s; a cubic spline (glTF 2.0, Appendix C, "Cubic

@@ -32,8 +32,6 @@ from gltf_bullet.runtime.views.shown_meshes import Shown
 from gltf_bullet.runtime.views.web_export import page_of, require_page_suffix
 from gltf_bullet.transforms import FloatArray, IntArray, decompose_trs
 
-__all__ = ["Recording", "record"]
-
 
 def record(scene: Scene, *, fps: float | None = None, tolerance: float | None = None) -> Recording:
     """Record a scene from now on; step it, then call ``export_glb``.

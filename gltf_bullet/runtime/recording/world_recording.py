@@ -36,8 +36,6 @@ from gltf_bullet.runtime.worlds.live_scenes import idle_axes, scenes_among
 from gltf_bullet.runtime.worlds.scene_losses import report_losses
 from gltf_bullet.transforms import FloatArray, matrices_from_trs
 
-__all__ = ["WorldRecording", "record_world"]
-
 # --- A written recording in a private world, for drawing it ---------------------------------------
 
 

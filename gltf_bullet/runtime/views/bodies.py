@@ -14,8 +14,6 @@ from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.posing import node_pose, set_node_pose
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["Body"]
-
 
 @holds_world_lock("_core.session.lock")
 class Body:

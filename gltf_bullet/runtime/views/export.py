@@ -28,17 +28,6 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = [
-    "NodePose",
-    "Track",
-    "add_animation",
-    "copy_down",
-    "node_poses",
-    "number_like",
-    "write_pose",
-    "write_posed",
-]
-
 NOISE = 1e-12
 """Differences that are rounding [m, and parts of 1]: a node within them has not moved."""
 

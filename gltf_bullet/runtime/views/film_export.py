@@ -29,8 +29,6 @@ from gltf_bullet.runtime.views.shown_meshes import (
 )
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["film_look", "film_suffix", "write_film"]
-
 SUFFIXES = (".mp4", ".gif", ".png")
 
 

@@ -17,8 +17,6 @@ from gltf_bullet.runtime.views.nodes import ByNode
 from gltf_bullet.runtime.views.posing import set_joint_position
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["DegreeOfFreedom", "JointView", "Targets", "set_drive_targets"]
-
 
 @holds_world_lock("_core.session.lock")
 class DegreeOfFreedom:

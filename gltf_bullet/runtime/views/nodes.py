@@ -13,8 +13,6 @@ from gltf_bullet.runtime.views.bodies import Body
 from gltf_bullet.suggestions import did_you_mean
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["ByNode", "NodeView", "Nodes"]
-
 V = TypeVar("V")
 
 MOST_LISTED = 12

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from gltf_bullet.runtime.views.bodies import Body
     from gltf_bullet.runtime.views.pictures import Pictures
 
-__all__ = ["framed_page", "issue_table", "scene_page"]
-
 PLAYER_HEIGHT = 420
 """Height of a player [pixels]."""
 PICTURE = (480, 300)

@@ -47,8 +47,6 @@ from gltf_bullet.scene import Lens, PerspectiveLens
 from gltf_bullet.suggestions import did_you_mean
 from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_quats
 
-__all__ = ["DEFAULT_SIZE", "CameraView", "Picture", "Pictures"]
-
 DEFAULT_SIZE = (800, 600)
 """Width and height [pixels]."""
 NOTHING, OTHERS = -1, -2

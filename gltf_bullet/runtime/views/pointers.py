@@ -36,8 +36,6 @@ from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.suggestions import did_you_mean
 from gltf_bullet.transforms import FloatArray, matrices_from_trs
 
-__all__ = ["edited_at", "get_value", "is_set_in_place", "set_value"]
-
 _NODE_FIELDS = {"translation": 3, "rotation": 4, "scale": 3}
 _INDEX = re.compile("0|[1-9][0-9]{0,8}")
 """Index token of RFC 6901: ASCII digits, without leading zeros."""

@@ -14,8 +14,6 @@ from gltf_bullet.runtime.followers import Jump
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray, Pose, decompose_trs
 
-__all__ = ["inverse_kinematics", "node_pose", "set_joint_position", "set_node_pose"]
-
 
 def set_joint_position(
     core: SceneCore,

@@ -11,8 +11,6 @@ from gltf_bullet.bullet.world.ray_casts import RayHit, cast_rays
 from gltf_bullet.model import may_collide
 from gltf_bullet.runtime.scene_core import SceneCore
 
-__all__ = ["cast_filtered_rays"]
-
 
 def cast_filtered_rays(
     core: SceneCore,

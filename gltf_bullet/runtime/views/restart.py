@@ -14,8 +14,6 @@ from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.scene_state import SceneState
 from gltf_bullet.runtime.views.pointers import edited_at, is_set_in_place, set_value
 
-__all__ = ["restart"]
-
 
 def restart(core: SceneCore, state: SceneState, values: Mapping[str, Any]) -> None:
     """See :meth:`Scene.restart`."""

@@ -19,8 +19,6 @@ from gltf_bullet.runtime.content import read_content
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.export import copy_down, number_like
 
-__all__ = ["save_settings"]
-
 _ONE_RADIUS = (Dialect.OMI_COLLIDER, Dialect.MSFT_CAMEL)
 _VELOCITIES = ("linearVelocity", "angularVelocity")
 _DIALECT_OF = {name: dialect for dialect, names in NODE_EXTENSIONS.items() for name in names}

@@ -22,19 +22,6 @@ from gltf_bullet.rendering.visual_plans import VisualMesh, VisualPlans
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = [
-    "TRIGGER_ALPHA",
-    "Shown",
-    "ShownMesh",
-    "is_moved",
-    "mesh_boxes",
-    "mesh_matrices",
-    "shown_meshes",
-    "stand_ins",
-    "trigger_meshes",
-    "trigger_stand_ins",
-]
-
 Shown = Literal["auto", "mesh", "collider"]
 """``auto``: the file's meshes, and colliders of what has none."""
 

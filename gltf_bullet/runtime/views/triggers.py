@@ -10,8 +10,6 @@ from gltf_bullet.model import MeshShape, Shape
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.bodies import Body
 
-__all__ = ["TriggerView"]
-
 
 @holds_world_lock("_core.session.lock")
 class TriggerView:

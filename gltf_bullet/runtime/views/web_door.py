@@ -17,8 +17,6 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = ["Door", "is_loopback"]
-
 TOKEN_BYTES = 18
 """Length of a secret: 144 bits, 24 characters."""
 _patching = threading.Lock()

@@ -34,15 +34,6 @@ from gltf_bullet.transforms import FloatArray, quats_from_matrices
 if TYPE_CHECKING:
     import viser
 
-__all__ = [
-    "WebStage",
-    "aim_at_scene",
-    "open_server",
-    "page_of",
-    "require_page_suffix",
-    "web_server",
-]
-
 # --- A scene's meshes in a viser server, for exported pages and for the viewer in the browser -----
 #
 # viser is the extra ``web`` and is imported on first use.

@@ -12,8 +12,6 @@ from gltf_bullet.errors import WorldChangedError
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.runtime.scene_core import SceneCore
 
-__all__ = ["LiveScene", "LiveScenes", "idle_axes", "scenes_among"]
-
 _FEW = 16
 """Number of scenes up to which the registry is not searched for removed ones."""
 

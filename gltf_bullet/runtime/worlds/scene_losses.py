@@ -10,8 +10,6 @@ from gltf_bullet.model import DriveMode, Joint, JointDrive, JointLimit
 from gltf_bullet.model.joints import DofKind
 from gltf_bullet.runtime.worlds.live_scenes import LiveScene
 
-__all__ = ["SCENE_REDUCED", "report_losses"]
-
 SCENE_REDUCED: Final = IssueKind(
     "SCENE_REDUCED",
     Severity.WARNING,

@@ -16,8 +16,6 @@ from gltf_bullet.solver.engine.calls import (
 )
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["CLOSED", "apply_commands"]
-
 CLOSED = 1e-7
 """[m] Smaller shifts are not worth the call."""
 

@@ -31,8 +31,6 @@ from gltf_bullet.solver.islands import FREE, LEAST_MOMENT, islands_at
 from gltf_bullet.solver.tables import FLOATS, INTS, Column, count, pack, table
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["contact_table_at", "has_contacts", "make_contact_table", "reuse_contacts"]
-
 
 @record
 class ContactTable:

@@ -32,11 +32,6 @@ from gltf_bullet.solver.tables import offsets
 from gltf_bullet.solver.tree_kinematics import multiply, rotation_from_quat
 from gltf_bullet.transforms import FloatArray
 
-__all__ = [
-    "ENERGY_DRIFT", "FREE", "HEADER", "apply_free_forces", "find_fast", "find_torque",
-    "goes_too_far", "safe_steps",
-]  # fmt: skip
-
 ENERGY_DRIFT = 1e-4
 """Relative energy error per second above which a tumbling body gets the correction."""
 _MOST_SHIFT = 0.5

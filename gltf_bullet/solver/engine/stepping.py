@@ -60,8 +60,6 @@ from gltf_bullet.solver.scene_table import SCENE
 from gltf_bullet.solver.triggers.layout import FIND, FOLLOW
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["Watcher", "advance", "copy_contacts", "ownership_at", "tag_at", "watcher_at"]
-
 # --- triggers that watch a step -------------------------------------------------------------------
 
 

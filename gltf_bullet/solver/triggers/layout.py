@@ -15,11 +15,6 @@ from gltf_bullet.numba_aot import record, record_reader
 from gltf_bullet.solver.tables import FLOATS, INTS, Column, Packed, count, offsets, pack, table
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = [
-    "COLLIDER_SIZE", "FRAME", "PAIR", "PART", "PLACE", "SOURCE", "Triggers", "allocate",
-    "allocate_pairs", "triggers_at",
-]  # fmt: skip
-
 # --- rows of tables -------------------------------------------------------------------------------
 
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from gltf_bullet.runtime.acting.behavior_view import BehaviorView
     from gltf_bullet.runtime.scene import Scene
 
-__all__ = ["NOBODY", "WebPage", "node_properties"]
-
 # --- Current properties of a node, for viewers that show text -------------------------------------
 
 

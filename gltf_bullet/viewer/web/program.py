@@ -19,8 +19,6 @@ from gltf_bullet.viewer.web.page import WebPage
 if TYPE_CHECKING:
     from gltf_bullet.runtime.scene import Scene
 
-__all__ = ["view_web"]
-
 # --- ``gb.viewer.WebView``: a scene of a program in any browser -----------------------------------
 
 FRAME_SECONDS = 1.0 / 60.0

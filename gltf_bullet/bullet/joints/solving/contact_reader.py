@@ -34,8 +34,6 @@ from gltf_bullet.solver.entries import follow_contacts
 from gltf_bullet.solver.islands import CONTACT, FREE, HELD
 from gltf_bullet.transforms import FloatArray, IntArray, Pose, cross, matrices_from_quats
 
-__all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "owners"]
-
 # --- External forces on the links of other people's robots that press on our joints ---------------
 #
 # The solve treats such a link as a free body. Without the forces of its motors it would yield to

@@ -32,8 +32,6 @@ from gltf_bullet.solver.engine.stepping import advance, ownership_at
 from gltf_bullet.solver.entries import prepare
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["EngineIo", "NativeIo", "connect"]
-
 _JOINT_TABLES: MemoKey[JointTables | None] = MemoKey("where the engine has the joints")
 _ANSWERS: MemoKey[bool] = MemoKey("kernels read the same as Python")
 

@@ -30,8 +30,6 @@ from gltf_bullet.solver.entries import prepare
 from gltf_bullet.solver.scene_table import SCENE
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["JointSolver"]
-
 # --- Writing the joint coordinates of an articulation into the engine -----------------------------
 
 

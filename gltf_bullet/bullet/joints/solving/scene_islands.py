@@ -35,8 +35,6 @@ from gltf_bullet.solver.scene_table import (
 )
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["ALL_STAGES", "SceneIslands", "cells_of"]
-
 ALL_STAGES = OPEN | GATHER | SOLVE | REDUCE_TARGETS | FINISH
 _MOST_PATTERNS = 64
 """Largest number of contact patterns in the memory."""

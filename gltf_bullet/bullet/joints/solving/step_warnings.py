@@ -14,8 +14,6 @@ from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.islands import islands_at
 from gltf_bullet.transforms import IntArray
 
-__all__ = ["StepWarnings"]
-
 FORCES_NOT_FOUND = IssueKind(
     "FORCES_NOT_FOUND",
     Severity.WARNING,

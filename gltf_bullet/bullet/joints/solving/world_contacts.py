@@ -12,8 +12,6 @@ from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader, Owne
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["WorldContacts"]
-
 Member: TypeAlias = "ContactReader | int"
 """A scene, or the id of a body of no scene."""
 
