@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import sys
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pytest
-from gltf_bullet.numba_aot.progress import ProgressLine
 
 import gltf_bullet
 from gltf_bullet.bullet.reading.robot_loading import try_robot
@@ -18,7 +16,6 @@ from gltf_bullet.bullet.rendering.egl import egl_works
 from gltf_bullet.child_processes import python_command, start
 from gltf_bullet.convert.mjcf.compiling import compile_mjcf
 from gltf_bullet.diagnostics import Diagnostics
-from gltf_bullet.numba_aot.builds import run_workers
 from gltf_bullet.planning.shapes.decomposition import run_worker
 
 PLANTED: Final = (
@@ -59,7 +56,7 @@ def test_robots_and_pictures_and_hulls_do_not(planted: Path) -> None:
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float64)
     faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
     found = run_worker(
-        corners, faces, threshold=0.1, max_parts=2, seconds=9.0, draft_seconds=9.0, progress=id
+        corners, faces, threshold=0.1, max_parts=2, fine_search_parts=6, seconds=9.0, progress=id
     )
     assert found.parts
     assert not planted.exists()
@@ -71,13 +68,6 @@ def test_models_compiled_by_mujoco_do_not(planted: Path) -> None:
     model = planted.parent / "model.xml"
     model.write_text(MJCF)
     compile_mjcf(model, Diagnostics())
-    assert not planted.exists()
-
-
-def test_compilers_of_kernels_do_not(planted: Path) -> None:
-    line = ProgressLine("", sys.stderr)
-    task = "gltf_bullet.numba_aot.builds.share_of"
-    run_workers(("gltf_bullet.numba_aot.builds",), task, str(planted.parent), {}, line)
     assert not planted.exists()
 
 

@@ -132,6 +132,7 @@ def parse_xml(text: str) -> XmlElement | None:
     Raises:
         XmlError: It is no XML.
     """
+    text = text.rstrip("\0")  # as PyBullet's own humanoid ends
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise XmlError(line, "a character 0", "text")  # which ends it for an engine

@@ -118,7 +118,7 @@ def _bound_rows(
             work[part + k] = work[row + k]
         forward_dense(work, factor, n, part)
         for k in range(n):
-            total += work[part + k] ** 2
+            total += work[part + k] * work[part + k]
         work[articulation.row_compliance + r] = total
         floats[articulation.last_compliance + r] = total
         largest = max(largest, total)
@@ -276,7 +276,8 @@ def _bound_row(
     # lost nine tenths of its amplitude in 20 s at 240 Hz), and goes to 1 from there (implicit:
     # k = 1e7 N/m is stable at any dt).
     fast = max((stiffness * compliance * dt * dt - RESOLVED) / (1.0 - RESOLVED), 0.0)
-    fast = 4.0 * min(fast, 1e100) ** 2
+    fast = min(fast, 1e100)
+    fast = 4.0 * fast * fast
     theta = max(fast / (1.0 + fast), 1e-9)
     is_inside = gap <= 0.0 if at_lower else gap >= 0.0
     if not is_drive and lower != upper and is_inside and theta < SLOW_SPRING:

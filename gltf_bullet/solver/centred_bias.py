@@ -96,7 +96,7 @@ def _limit_coriolis(
     forward_dense(work, factor, n, swerve)
     mass = articulation.mass
     for i in range(n):
-        turned += work[swerve + i] ** 2
+        turned += work[swerve + i] * work[swerve + i]
         for k in range(n):
             moving += work[velocity + i] * work[mass + n * i + k] * work[velocity + k]
     if _is_carried(ints, floats, articulation):

@@ -127,7 +127,7 @@ def touch_articulations(
                 forward_dense(work, articulation.factor, n, part)
                 total = 0.0
                 for i in range(n):
-                    total += work[part + i] ** 2
+                    total += work[part + i] * work[part + i]
                 values[contact + CONTACT.compliance + k] += total
 
 

@@ -220,7 +220,7 @@ def _advance_frame(
             work[t + 3 + k] + work[t + p] * work[com + q] - work[t + q] * work[com + p]
         )
         work[quat + k] = dt * (work[t + k] + 0.5 * dt * work[b + k])
-        angle += work[quat + k] ** 2
+        angle += work[quat + k] * work[quat + k]
     angle = math.sqrt(angle)
     scale = math.sin(0.5 * angle) / angle if angle > 1e-9 else 0.5
     for k in range(3):

@@ -119,7 +119,8 @@ def measure(
 @kernel
 def _length(values: FloatArray, d: int, spare: int) -> float:
     """Length of a vector, which becomes a unit vector; any across ``spare`` where it is 0."""
-    length = math.sqrt(values[d] ** 2 + values[d + 1] ** 2 + values[d + 2] ** 2)
+    x, y, z = values[d], values[d + 1], values[d + 2]
+    length = math.sqrt(x * x + y * y + z * z)
     for k in range(3):
         if length > TINY:
             values[d + k] /= length

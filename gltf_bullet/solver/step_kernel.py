@@ -420,7 +420,7 @@ def add_cut_constraints(
                     values[row + i] = work[part + i]
                 forward_dense(work, articulation.factor, count, part)
                 for i in range(count):
-                    compliance += work[part + i] ** 2
+                    compliance += work[part + i] * work[part + i]
             softness = HARD * max(compliance, 1e-12)
             # Memory: what the row did lately costs nothing.
             last_dt, lately = floats[first.last_dt], 0.0

@@ -11,6 +11,7 @@ import numpy as np
 
 from gltf_bullet.bullet.joints.joint_controls import DofHandle, DofState
 from gltf_bullet.bullet.world_lock import holds_world_lock
+from gltf_bullet.errors import WorldChangedError
 from gltf_bullet.model import DofKind, Joint, JointDrive, JointLimit
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.nodes import ByNode
@@ -26,11 +27,21 @@ class DegreeOfFreedom:
     frame: [m] or [rad].
     """
 
-    __slots__ = ("_core", "_handle")
+    __slots__ = ("_core", "_node", "_number")
 
-    def __init__(self, core: SceneCore, handle: DofHandle) -> None:
-        self._core = core
-        self._handle = handle
+    def __init__(self, core: SceneCore, node: int, number: int) -> None:
+        self._core, self._node, self._number = core, node, number
+
+    @property
+    def _handle(self) -> DofHandle:
+        # Bodies are replaced where a change needs others: their ids are then those of the new ones.
+        handles = self._core.joint_controls.dofs(self._node)
+        if self._number >= len(handles):
+            raise WorldChangedError(
+                f"the joint of node {self._node} has {len(handles)} degrees of freedom by now; "
+                f"this was number {self._number}"
+            )
+        return handles[self._number]
 
     @property
     def body_id(self) -> int:
@@ -107,8 +118,8 @@ class JointView:
     def degrees_of_freedom(self) -> tuple[DegreeOfFreedom, ...]:
         """The axes along the chain; none for welds, and if only limits connect the bodies."""
         self._core.require_alive()
-        handles = self._core.joint_controls.dofs(self.node)
-        return tuple(DegreeOfFreedom(self._core, handle) for handle in handles)
+        count = len(self._core.joint_controls.dofs(self.node))
+        return tuple(DegreeOfFreedom(self._core, self.node, number) for number in range(count))
 
     @property
     def position(self) -> float | tuple[float, ...]:

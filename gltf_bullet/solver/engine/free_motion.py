@@ -327,8 +327,9 @@ def goes_too_far(values: FloatArray, body: int, dt: float) -> float:
     """
     speed, turn = 0.0, 0.0
     for i in range(3):
-        speed += values[body + FREE.velocity + i] ** 2
-        turn += values[body + FREE.spin + i] ** 2
+        velocity, spin = values[body + FREE.velocity + i], values[body + FREE.spin + i]
+        speed += velocity * velocity
+        turn += spin * spin
     way, furthest = dt * math.sqrt(speed), values[body + FREE.furthest]
     if way > _WARY * furthest:
         way += dt * math.sqrt(turn) * values[body + FREE.half_length]

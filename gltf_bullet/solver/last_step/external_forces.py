@@ -241,7 +241,7 @@ def _is_repeated(
         push = _momentum_residual(floats, work, articulation, i, last_dt)
         push -= floats[articulation.lasting_force + i]
         pushed += pulse * pulse / inertia
-        told += (push - pulse) ** 2 / inertia
+        told += (push - pulse) * (push - pulse) / inertia
     return pushed > 0.0 and told < PERSISTENCE * PERSISTENCE * pushed
 
 
