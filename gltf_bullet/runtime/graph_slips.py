@@ -8,7 +8,7 @@ from typing import Final
 from gltf_bullet.behavior.graph import Constant, Graph, GraphNode
 from gltf_bullet.behavior.object_model import ObjectModel
 from gltf_bullet.behavior.pointer_templates import parse_template
-from gltf_bullet.behavior.values import Reference
+from gltf_bullet.behavior.values import Reference, as_index
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.dialects import IMPLEMENTED_EXTENSIONS
 from gltf_bullet.gltf.document import Document
@@ -110,8 +110,8 @@ def _report_impulses(
             continue
         value = target.value
         index = value.number if isinstance(value, Reference) else value
-        is_node = isinstance(index, int) and 0 <= index < len(document.tree)
-        if is_node and int(owner_of[index]) in bodies:
+        number = as_index(index, len(document.tree))
+        if number is not None and int(owner_of[number]) in bodies:
             continue
         diagnostics.report(
             BEHAVIOR_IMPULSE_IDLE,
