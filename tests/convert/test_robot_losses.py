@@ -113,6 +113,15 @@ def test_the_mass_that_a_link_without_inertial_gets_is_said(tmp_path: Path) -> N
     assert "link without <inertial> 'a' (line 2) for 1 kg" in message
 
 
+def test_the_moments_that_a_link_without_inertial_gets_are_said(tmp_path: Path) -> None:
+    shape = '<collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision>'
+    for inside, moment in (("", 6.7e-7), (shape, 1.0 / 12.0 * (0.2**2 + 0.2**2))):
+        text = f'<robot name="r"><link name="a">{inside}</link></robot>'
+        body, message = misread(tmp_path / "r.urdf", text)
+        assert body.links[0].inertia_diagonal == pytest.approx((moment,) * 3, rel=0.01)
+        assert "the moments of its collision shapes (6.7e-07 kg m2 without any)" in message
+
+
 @pytest.mark.parametrize("value", ["1", "true"])
 def test_static_models_stand_still(value: str, tmp_path: Path) -> None:
     """PyBullet reads a number where SDF has a word."""
