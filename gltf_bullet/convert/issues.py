@@ -22,6 +22,7 @@ __all__ = [
     "ROBOT_MESH_CONVERTED",
     "ROBOT_MISREAD",
     "ROBOT_REFUSED",
+    "ROBOT_SLIP",
     "ROBOT_UNREADABLE",
     "WORLD_NOT_FINITE",
 ]
@@ -107,6 +108,11 @@ ROBOT_MISREAD: Final = IssueKind(
     "ROBOT_MISREAD",
     Severity.WARNING,
     "PyBullet takes {what} ({where}) for {taken}",
+)
+ROBOT_SLIP: Final = IssueKind(
+    "ROBOT_SLIP",
+    Severity.INFO,
+    "{what} ({where}): {doubt}",
 )
 ROBOT_LINK_LOST: Final = IssueKind(
     "ROBOT_LINK_LOST",
