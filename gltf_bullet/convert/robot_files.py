@@ -107,7 +107,7 @@ def _is_static(model: XmlElement) -> bool:
     return static is not None and static.text in ("1", "true", "True")
 
 
-# --- Numbers of URDF that are allowed and that hardly anybody means --------------------------------
+# --- Numbers of URDF that are allowed and that hardly anybody means -------------------------------
 
 
 def report_slips(robot: XmlElement, diagnostics: Diagnostics) -> None:
