@@ -25,15 +25,28 @@ _NAMES: Final = {
     "math/isinf": "math/isInf",
 }
 _NUMBERS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_DECIMAL: Final = re.compile(r"[+-]?[0-9]{1,400}(\.[0-9]{0,400})?([eE][+-]?[0-9]{1,4})?")
+
+
+def _float(text: str) -> float | str:
+    """The number that a text spells; the text itself, which is refused, if it spells none."""
+    return float(text) if _DECIMAL.fullmatch(text) else _NUMBERS.get(text, text)
+
+
+def _integer(text: str) -> int | str:
+    """The whole number that a text spells; the text itself, which is refused, otherwise."""
+    number = _float(text)
+    return int(number) if isinstance(number, float) and number.is_integer() else text
+
+
+_NUMBER_OF: Final = {"float": _float, "int": _integer}
 _HOLE: Final = re.compile(r"(?<!{){([^{}]*)}(?!})")
 _SOCKETS: Final = {"math/rotate2D": ("b", "angle"), "math/rotate3D": ("b", "rotation")}
 _EMPTY = ("an empty list or object", "nothing")
 
 
 class _Rewriting:
-    def __init__(self, graph: Mapping[str, Any], *, by_rows: bool = False) -> None:
-        """Rewrite a graph; ``by_rows``: its 4x4 matrices are written row by row."""
-        self._by_rows = by_rows
+    def __init__(self, graph: Mapping[str, Any]) -> None:
         self.seen: Counter[tuple[str, str]] = Counter()
         self.graph = graph
         types = graph.get("types")
@@ -75,22 +88,14 @@ class _Rewriting:
         return ""
 
     def value(self, owner: Mapping[str, Any]) -> dict[str, Any]:
-        """Convert numbers that JSON cannot hold from text."""
+        """Convert numbers from text: those that JSON cannot hold, and any other."""
         made = dict(owner)
         value = made.get("value")
-        if (
-            isinstance(value, list)
-            and self.signature(made.get("type")).startswith("float")
-            and any(isinstance(item, str) and item in _NUMBERS for item in value)
-        ):
-            made["value"] = [
-                _NUMBERS.get(item, item) if isinstance(item, str) else item for item in value
-            ]
-            self.seen["a number as text", "that number"] += 1
-        is_matrix = self._by_rows and self.signature(made.get("type")) == "float4x4"
-        if is_matrix and isinstance(value, list) and len(value) == 16:
-            made["value"] = [made["value"][4 * k + row] for row in range(4) for k in range(4)]
-            self.seen["a matrix row by row, as UnityGLTF wrote them", "that matrix"] += 1
+        number = _NUMBER_OF.get(self.signature(made.get("type")).rstrip("x234"))
+        if isinstance(value, list) and number and any(isinstance(item, str) for item in value):
+            made["value"] = [number(item) if isinstance(item, str) else item for item in value]
+            if made["value"] != value:
+                self.seen["a number as text", "that number"] += 1
         if isinstance(value, list) and not value:
             del made["value"]
             self.seen[_EMPTY] += 1
@@ -238,22 +243,17 @@ class _Rewriting:
 
 
 def with_present_spellings(
-    graph: Mapping[str, Any], generator: str, at: JsonPointer, diagnostics: Diagnostics
+    graph: Mapping[str, Any], at: JsonPointer, diagnostics: Diagnostics
 ) -> dict[str, Any]:
     """The graph in the spellings of the ratified text; each earlier one is reported once.
 
     Args:
         graph: The graph as in the file.
-        generator: Name of the exporter of the file.
         at: Location of the graph.
         diagnostics: Receives the earlier spellings.
     """
     rewriting = _Rewriting(graph)
     made = rewriting.whole()
-    if rewriting.seen and generator.startswith("UnityGltf"):
-        # Translations are in the last column, at the end of each row; the text has columns.
-        rewriting = _Rewriting(graph, by_rows=True)
-        made = rewriting.whole()
     for (got, meaning), count in rewriting.seen.items():
         diagnostics.report(BEHAVIOR_EARLIER_SPELLING, at, got=got, meaning=meaning, count=count)
     return made

@@ -8,13 +8,15 @@ from gltf_bullet.diagnostics import IssueKind, Severity
 
 BEHAVIOR_INVALID = IssueKind(
     "BEHAVIOR_INVALID",
-    Severity.WARNING,
+    Severity.ERROR,
     "{what} is {got}; must be {allowed}; the behavior graph is not run",
+    loads=True,
 )
 BEHAVIOR_TOO_LARGE = IssueKind(
     "BEHAVIOR_TOO_LARGE",
-    Severity.WARNING,
+    Severity.ERROR,
     "{got} {what}; must be at most {allowed}; the behavior graph is not run",
+    loads=True,
 )
 BEHAVIOR_REQUIRED = IssueKind(
     "BEHAVIOR_REQUIRED",

@@ -107,9 +107,7 @@ def read_graph(
     if not isinstance(graph, Mapping):
         _invalid(diagnostics, at, "the graph", graph, "an object")
         return None
-    asset = file.get("asset")
-    generator = asset.get("generator") if isinstance(asset, Mapping) else None
-    present = with_present_spellings(graph, str(generator), at, diagnostics)
+    present = with_present_spellings(graph, at, diagnostics)
     return _GraphReader(graph, present, file, at, diagnostics).read()
 
 
@@ -154,7 +152,7 @@ class _GraphReader:
     ) -> None:
         self.original = original
         self.graph, self.file, self.at, self.diagnostics = graph, file, at, diagnostics
-        self.is_valid = True
+        self.refused = 0
         self.types: tuple[str, ...] = ()
         self.variables: tuple[Variable, ...] = ()
         self.events: tuple[CustomEvent, ...] = ()
@@ -165,11 +163,11 @@ class _GraphReader:
     # --- findings ---------------------------------------------------------------------------
 
     def reject(self, at: JsonPointer, what: str, got: object, allowed: str) -> None:
-        self.is_valid = False
+        self.refused += 1
         _invalid(self.diagnostics, at, what, got, allowed)
 
     def reject_size(self, at: JsonPointer, what: str, got: int) -> None:
-        self.is_valid = False
+        self.refused += 1
         _too_large(self.diagnostics, at, what, got)
 
     def items(self, key: str) -> list[Any]:
@@ -227,7 +225,7 @@ class _GraphReader:
         flow_order = self.order_of(self.flow_links(), "flows")
         self.note_backward()
         self.refuse_second_triggers()
-        if not self.is_valid:
+        if self.refused:
             return None
         nodes = tuple(self.nodes[k] for k in range(len(self.raw_nodes)))
         return Graph(
@@ -458,7 +456,7 @@ class _GraphReader:
             count = len(self.declarations)
             got = owner.get("declaration")
             self.reject(at / "declaration", "declaration", got, f"an index of the {count} ones")
-        sources = self.sources(index, owner, at)
+        sources, is_whole = self.sources(index, owner, at)
         flows = self.flows(index, owner, at)
         raw = self.sockets(owner, "configuration", at)
         declared = None if chosen is None else self.declarations[chosen]
@@ -476,6 +474,8 @@ class _GraphReader:
         configuration = self.configuration(operation, raw, reading, at)
         if configuration is None:
             return None
+        if not is_whole:
+            return None  # that an input which was refused is missing would be said twice
         reading.configuration = configuration
         variant, sockets = self.resolved(operation, declared, reading, at)
         if sockets is None:
@@ -495,8 +495,12 @@ class _GraphReader:
             tuple(flows_in), configuration,
         )  # fmt: skip
 
-    def sources(self, index: int, owner: Mapping[str, Any], at: JsonPointer) -> dict[str, Source]:
+    def sources(
+        self, index: int, owner: Mapping[str, Any], at: JsonPointer
+    ) -> tuple[dict[str, Source], bool]:
+        """The inputs of a node, and False if one was refused, here or with the node it is of."""
         found: dict[str, Source] = {}
+        refused, is_whole = self.refused, True
         for socket, item in self.sockets(owner, "values", at).items():
             here = at / "values" / socket
             if "node" not in item:
@@ -513,7 +517,8 @@ class _GraphReader:
                 self.reject(here / "socket", "socket", name, "a string")
                 continue
             if other not in self.nodes:
-                continue  # that node is reported
+                is_whole = False  # that node is reported
+                continue
             kind = self.nodes[other].outputs.get(name)
             if kind is None:
                 outputs = ", ".join(self.nodes[other].outputs) or "none"
@@ -523,7 +528,7 @@ class _GraphReader:
             if stated is not None and stated != kind:
                 self.reject(here / "type", "type", stated, f"{kind}, as the output is")
             found[socket] = Link(kind, other, name)
-        return found
+        return found, is_whole and self.refused == refused
 
     def flows(
         self, index: int, owner: Mapping[str, Any], at: JsonPointer

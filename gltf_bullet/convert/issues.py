@@ -88,6 +88,11 @@ ROBOT_MISREAD: Final = IssueKind(
     Severity.WARNING,
     "PyBullet takes {what} ({where}) for {taken}",
 )
+ROBOT_SLIP: Final = IssueKind(
+    "ROBOT_SLIP",
+    Severity.INFO,
+    "{what} ({where}): {doubt}",
+)
 ROBOT_LINK_LOST: Final = IssueKind(
     "ROBOT_LINK_LOST",
     Severity.ERROR,

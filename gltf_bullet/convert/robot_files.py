@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from gltf_bullet.convert.issues import (
     ROBOT_FILE_UNREADABLE,
     ROBOT_MESH_CONVERTED,
     ROBOT_MISREAD,
+    ROBOT_SLIP,
 )
 from gltf_bullet.convert.mesh_files import MeshFile, read_mesh_file, write_obj
 from gltf_bullet.convert.robot_checks import c_number, check_robot, read_elements, report_ignored
@@ -70,7 +72,9 @@ def _of_urdf(robot: XmlElement) -> Iterator[Finding]:
     floating = [joint for joint in robot.named("joint") if joint.get("type") == "floating"]
     yield floating, _counted("floating joint"), "fixed"
     massless = [link for link in robot.named("link") if link.first("inertial") is None]
-    yield massless, _counted("link without <inertial>"), "1 kg, moments of 1 kg m2"
+    # Without a shape the moments are those of a cube of 2 mm (measured).
+    taken = "1 kg, with the moments of its collision shapes (6.7e-07 kg m2 without any)"
+    yield massless, _counted("link without <inertial>"), taken
     unresolved = [
         element
         for element in robot.all_below()
@@ -98,6 +102,43 @@ def _of_sdf(sdf: XmlElement) -> Iterator[Finding]:
 def _is_static(model: XmlElement) -> bool:
     static = model.first("static")
     return static is not None and static.text in ("1", "true", "True")
+
+
+# --- Numbers of URDF that are allowed and that hardly anybody means -------------------------------
+
+
+def report_slips(robot: XmlElement, diagnostics: Diagnostics) -> None:
+    """Report each kind of likely slip in the joints of a URDF once, with the first number."""
+    found: dict[str, list[tuple[XmlElement, str]]] = {}
+    for joint in robot.named("joint"):
+        for doubt, number in _slips_of_joint(joint):
+            found.setdefault(doubt, []).append((joint, number))
+    for doubt, slips in found.items():
+        joints = [joint for joint, _ in slips]
+        what = f"{_counted('joint')(joints)}, {slips[0][1]}"
+        diagnostics.report(ROBOT_SLIP, ROOT, what=what, where=places(joints), doubt=doubt)
+
+
+def _slips_of_joint(joint: XmlElement) -> Iterator[tuple[str, str]]:
+    """What is doubtful, and the number that is."""
+    limit, axis, kind = joint.first("limit"), joint.first("axis"), joint.get("type")
+    if limit is not None and kind in ("revolute", "prismatic"):
+        lower, upper = (c_number(limit.get(name) or "0") for name in ("lower", "upper"))
+        furthest = max(lower, upper, key=abs)
+        if kind == "revolute" and 2.0 * math.pi * (1.0 + 1e-3) < abs(furthest) < math.inf:
+            yield "limits of more than a turn, in radians: degrees?", f"limit {furthest:g} rad"
+        if lower > upper:
+            doubt = "lower is above upper, which PyBullet takes for no limits"
+            yield doubt, f"lower {lower:g}, upper {upper:g}"
+    is_moving = kind in ("revolute", "prismatic", "continuous")
+    effort = "" if limit is None else limit.get("effort")
+    if is_moving and c_number(effort) == 0.0:
+        yield "a motor that may exert nothing moves nothing", "effort 0"
+    if axis is not None and is_moving:
+        words = [c_number(word) for word in axis.get("xyz").split()[:3]]
+        length = math.hypot(*words) if len(words) == 3 else 1.0
+        if abs(length - 1.0) > 0.01:
+            yield "an axis is a direction of length 1; its length is not used", f"length {length:g}"
 
 
 # --- Texts that PyBullet can load -----------------------------------------------------------------
@@ -164,6 +205,8 @@ def read_robot_text(
     _name_files(root, kind, folders or RobotFolders(file), meshes, diagnostics)
     report_ignored(root, kind, diagnostics)
     report_misread(root, kind, diagnostics)
+    if kind == "urdf":
+        report_slips(root, diagnostics)
     return RobotText(
         kind,
         written(root),

@@ -13,19 +13,6 @@ from gltf_bullet.envs.config import NodeKey, StepContext
 from gltf_bullet.envs.sight import Sight, SightTerm
 from gltf_bullet.errors import UnknownNameError
 
-__all__ = [
-    "Alive",
-    "Below",
-    "ControlCost",
-    "Distance",
-    "EventSent",
-    "Height",
-    "JointOutside",
-    "Speed",
-    "TriggerEntered",
-    "Variable",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alive(SightTerm):

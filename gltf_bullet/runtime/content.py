@@ -189,9 +189,11 @@ def read_content(source: AssetSource, diagnostics: Diagnostics) -> AssetContent:
     ):
         # Imported for files with a graph only: all operations take some milliseconds.
         from gltf_bullet.behavior.reading import read_graphs
+        from gltf_bullet.runtime.graph_slips import report_graph_slips
 
         graph = read_graphs(document.json, diagnostics)
         if graph is not None:
+            report_graph_slips(graph, document, physics, diagnostics)
             acted = tuple(sorted(k for k in graph.moved_nodes() if k < len(document.tree)))
     return AssetContent(
         path=document.path,

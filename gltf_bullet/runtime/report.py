@@ -10,6 +10,7 @@ from gltf_bullet.errors import AssetError
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.options import LoadOptions, require_options
 from gltf_bullet.runtime.content import read_content
+from gltf_bullet.runtime.physics_slips import physics_slips
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.translation import translate_at
 
@@ -81,6 +82,6 @@ def check(source: AssetSource, *, options: LoadOptions | None = None) -> Report:
     if not diagnostics.refuses:
         issues += translate_at(content, Placement.of(up_axis="y"), options).issues
     if not any(issue.refuses for issue in issues):
-        issues += content.lacks
+        issues += content.lacks + physics_slips(content)
     issues = with_names(issues, content.tree.names)
     return Report(path=content.path, issues=issues)

@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from gltf_bullet.behavior.findings import MOST
+from gltf_bullet.behavior.json_host import JsonHost
+from gltf_bullet.behavior.preparing import Preparation
 from gltf_bullet.behavior.reading import read_graphs
+from gltf_bullet.behavior.running import Behavior
 from gltf_bullet.diagnostics import Diagnostics
-from tests.behavior.graphs import findings, read
-from tools.graph_builder import GraphBuilder, Out
+from tests.behavior.graphs import findings, outputs, read
+from tools.graph_builder import GraphBuilder, Out, Typed
 
 WRONG, UNSUPPORTED = "BEHAVIOR_INVALID", "BEHAVIOR_UNSUPPORTED"
 DEFAULTED, EARLIER = "BEHAVIOR_CONFIGURATION", "BEHAVIOR_EARLIER_SPELLING"
@@ -92,7 +95,7 @@ RULES: list[tuple[Edit, str]] = [
     (put("variables", 0, "type", True), "/variables/0/type"),
     (put("variables", 0, "value", 1.5), "/variables/0/value"),
     (put("variables", 0, "value", [1.0, 2.0]), "/variables/0/value"),
-    (put("variables", 0, "value", ["1"]), "/variables/0/value"),
+    (put("variables", 0, "value", ["1 kg"]), "/variables/0/value"),
     (put("variables", 0, "value", [True]), "/variables/0/value"),
     (put("variables", 0, {"type": 1, "value": [0.5]}), "/variables/0/value"),
     (put("variables", 0, {"type": 1, "value": [2**31]}), "/variables/0/value"),
@@ -319,18 +322,53 @@ def test_earlier_spellings_are_read_and_told() -> None:
     assert made.variables[1].value == float("inf")
 
 
-def test_unity_wrote_matrices_row_by_row() -> None:
+def test_numbers_as_text_are_read() -> None:
     g = GraphBuilder()
-    rows = [1.0, 0.0, 0.0, 5.0, 0.0, 1.0, 0.0, 6.0, 0.0, 0.0, 1.0, 7.0, 0.0, 0.0, 0.0, 1.0]
-    g.variable(rows, "moved")
+    g.variable(0.0, "x")
+    g.variable(0, "n")
     graph = g.graph()
+    graph["variables"][0]["value"] = ["-1.5e1"]
+    graph["variables"][1]["value"] = ["-1"]
+    assert {code for code, _ in findings(graph)} == {EARLIER}
+    assert [variable.value for variable in read(graph).variables] == [-15.0, -1]
+    for text in ("1.5", "NaN", "", "0x1", "1_0", "9e9"):
+        graph["variables"][1]["value"] = [text]
+        assert findings(graph)[-1] == (WRONG, "/variables/1/value")
+
+
+def test_matrices_are_written_by_columns_whoever_wrote_them() -> None:
+    # "Inline values": matrices are in column-major order. Output 1 of math/extract4x4 is the
+    # second row of the first column.
+    g = GraphBuilder()
+    rows = [float(4 * (k % 4) + k // 4) for k in range(16)]  # 0, 4, 8, 12, 1, ...
+    made = g.add("math/extract4x4", {"a": Typed("float4x4", rows)})
+    g.variable(0.0, "as text")
+    graph = g.graph()
+    graph["variables"][0]["value"] = ["0"]  # an earlier spelling
     written = {"asset": {"version": "2.0", "generator": "UnityGltf 2.17.4, Unity 2022.3"}}
-    assert read(graph, written).variables[0].value == tuple(rows)  # nothing earlier about it
-    graph["nodes"] = []
-    value = read(graph, written).variables[0].value
-    assert isinstance(value, tuple)
-    assert value[12:15] == (5.0, 6.0, 7.0)
-    assert read(graph).variables[0].value == tuple(rows)
+    behavior = Behavior(read(graph, written), JsonHost(written), 0)
+    given = Preparation(behavior.graph, behavior).outputs
+    behavior.clock.epoch += 1
+    assert given[made, "1"]() == 4.0
+
+
+def test_what_follows_from_a_finding_is_not_said() -> None:
+    graph = valid()
+    graph["nodes"][1]["values"]["a"] = {"type": 99, "value": [1.0]}
+    # Without node 1, the input 0 of node 2, which takes its sum, would be missing.
+    assert findings(graph) == [(UNSUPPORTED, "/declarations/5"), (WRONG, "/nodes/1/values/a/type")]
+
+
+def test_is_valid_of_a_decomposed_matrix_is_read() -> None:
+    flat = [1.0, 0.0, 0.0, 0.0] + [0.0] * 12
+    assert outputs("math/matDecompose", {"a": Typed("float4x4", flat)})["isValid"] is False
+
+
+def test_a_graph_that_is_not_run_is_an_error_and_the_file_is_loaded() -> None:
+    found = Diagnostics()
+    assert read_graphs(document([{"types": 3}]), found) is None
+    assert found.has_errors
+    assert not found.refuses
 
 
 @pytest.mark.parametrize(

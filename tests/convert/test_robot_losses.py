@@ -13,7 +13,12 @@ from gltf_bullet.bullet.reading import robot_loading
 from gltf_bullet.bullet.reading.robot_loading import read_robot
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.convert.description import JointKind
-from gltf_bullet.convert.issues import ROBOT_ENGINE_LINES, ROBOT_LINK_LOST, ROBOT_MISREAD
+from gltf_bullet.convert.issues import (
+    ROBOT_ENGINE_LINES,
+    ROBOT_LINK_LOST,
+    ROBOT_MISREAD,
+    ROBOT_SLIP,
+)
 from gltf_bullet.diagnostics import Diagnostics
 
 INERTIA = (
@@ -111,6 +116,37 @@ def test_the_mass_that_a_link_without_inertial_gets_is_said(tmp_path: Path) -> N
     body, message = misread(tmp_path / "r.urdf", URDF.replace(INERTIA, "", 1))
     assert body.links[0].mass == 1.0
     assert "link without <inertial> 'a' (line 2) for 1 kg" in message
+
+
+def test_the_moments_that_a_link_without_inertial_gets_are_said(tmp_path: Path) -> None:
+    shape = '<collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision>'
+    for inside, moment in (("", 6.7e-7), (shape, 1.0 / 12.0 * (0.2**2 + 0.2**2))):
+        text = f'<robot name="r"><link name="a">{inside}</link></robot>'
+        body, message = misread(tmp_path / "r.urdf", text)
+        assert body.links[0].inertia_diagonal == pytest.approx((moment,) * 3, rel=0.01)
+        assert "the moments of its collision shapes (6.7e-07 kg m2 without any)" in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('upper="1"', 'upper="90"', "'j', limit 90 rad (line 4): limits of more than a turn"),
+        ('lower="-1"', 'lower="2"', "lower 2, upper 1 (line 4): lower is above upper"),
+        ('effort="1"', 'effort="0"', "effort 0 (line 4): a motor that may exert nothing"),
+        ('xyz="0 1 0"', 'xyz="0 2 0"', "length 2 (line 4): an axis is a direction"),
+    ],
+)
+def test_likely_slips_of_joints_are_noted_with_the_number(
+    old: str, new: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "r.urdf"
+    for text, is_said in ((URDF.replace(old, new), True), (URDF, False)):
+        path.write_text(text)
+        diagnostics = Diagnostics()
+        read_robot(path, diagnostics)
+        slips = [issue.message for issue in diagnostics if issue.kind is ROBOT_SLIP]
+        assert len(slips) == is_said
+        assert all(said in message for message in slips)
 
 
 @pytest.mark.parametrize("value", ["1", "true"])

@@ -186,6 +186,18 @@ def test_a_motor_that_nobody_looked_at_is_named_all_the_same() -> None:
         assert named == [f"/nodes/{shoulder}"]
 
 
+def test_motors_of_several_joints_are_one_issue_with_a_list() -> None:
+    with loaded("six_axis_arm", 60.0) as (scene, client):
+        scene.step(15)
+        joints = [driven(scene, 1), driven(scene, 2)]
+        for joint in joints:  # one after the other: the second step adds to the first one's list
+            turn(client, axis_of(scene, joint), 0.5)
+            scene.step(30)
+        (issue,) = [issue for issue in scene.issues if issue.code == "DRIVE_TAKEN_OVER"]
+        assert issue.pointer == f"/nodes/{joints[0]}"
+        assert f"(nodes {joints[0]}, {joints[1]})" in issue.message
+
+
 def test_a_motor_is_named_although_every_step_is_saved() -> None:
     """Saving hears the motors before the next step does."""
     with loaded("six_axis_arm", 60.0) as (scene, client):

@@ -162,7 +162,14 @@ def test_a_locked_axis_that_starts_displaced_stays_free_to_come_back(
     layout = layout_of(WELD, diagnostics, at_b=(0.0, 0.2, 0.0))
     dof = layout.dofs[0]
     assert (dof.axis, dof.position, dof.lower, dof.upper) == (1, 0.2, 0.0, 0.0)
-    assert diagnostics.take(JOINT_STARTS_VIOLATED).values["excess"] == pytest.approx(0.2)
+    issue = diagnostics.take(JOINT_STARTS_VIOLATED)
+    assert issue.values["excess"] == pytest.approx(0.2)
+    assert issue.message.endswith("are 0.2 m and 0 rad apart)")
+
+
+def test_a_turned_start_says_the_angle_between_the_frames(diagnostics: Diagnostics) -> None:
+    layout_of(WELD, diagnostics, turn_b=(0.0, 0.3, 0.0))
+    assert "are 0 m and 0.3 rad apart" in diagnostics.take(JOINT_STARTS_VIOLATED).message
 
 
 def test_radial_limits_become_rows_of_their_metric(diagnostics: Diagnostics) -> None:

@@ -225,16 +225,16 @@ def composed(translation: Floats, rotation: Floats, scale: Floats) -> Floats:
     )  # fmt: skip
 
 
-def _decomposed(a: Floats) -> tuple[Floats, Floats, Floats]:
+def _decomposed(a: Floats) -> tuple[Floats, Floats, Floats, bool]:
     translation = a[12:15]
     columns = [a[0:3], a[4:7], a[8:11]]
     scale = [math.hypot(*column) for column in columns]
     if not all(0.0 < size < math.inf for size in scale):
-        return translation, (0.0, 0.0, 0.0, 1.0), tuple(scale)
+        return translation, (0.0, 0.0, 0.0, 1.0), tuple(scale), False
     b = [tuple([x / s for x in column]) for column, s in zip(columns, scale, strict=True)]
     if _dot(_cross(b[0], b[1]), b[2]) < 0.0:
         scale[0], b[0] = -scale[0], _scaled(b[0], -1.0)
-    return translation, _from_columns(*b), tuple(scale)
+    return translation, _from_columns(*b), tuple(scale), True
 
 
 def _from_columns(x: Floats, y: Floats, z: Floats) -> Floats:
@@ -274,7 +274,8 @@ declare(
 )  # fmt: skip
 declare(
     "math/matDecompose", "translation, rotation and scale of a matrix",
-    ("float4x4 a -> float3 translation, float4 rotation, float3 scale", _decomposed),
+    # isValid is of an earlier draft: whether the matrix has a rotation.
+    ("float4x4 a -> float3 translation, float4 rotation, float3 scale, bool isValid", _decomposed),
 )  # fmt: skip
 
 

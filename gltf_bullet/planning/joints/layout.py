@@ -31,7 +31,8 @@ JOINT_STARTS_VIOLATED = IssueKind(
     "JOINT_STARTS_VIOLATED",
     Severity.WARNING,
     "the {dof} axis {axis} starts at {position:.6g}, {excess:.3g} outside of its limits; it "
-    "will be brought back gradually",
+    "will be brought back gradually (the frames of node {node} and of {connected} are "
+    "{distance:.3g} m and {angle:.3g} rad apart)",
 )
 
 
@@ -173,6 +174,7 @@ def plan_joint_layout(
                     upper=bounds[1],
                 )
             )
+    apart = _apart(joint, a_from_b)
     for dof in dofs:
         excess = max(dof.lower - dof.position, dof.position - dof.upper)
         if excess > START_TOLERANCE:
@@ -183,6 +185,7 @@ def plan_joint_layout(
                 axis=dof.axis,
                 position=dof.position,
                 excess=excess,
+                **apart,
             )
     for limit in limits:
         if len(limit.axes) > 1 and math.isinf(limit.stiffness) and limit.maximum > LOCK_WIDTH:
@@ -196,6 +199,7 @@ def plan_joint_layout(
                     axis=" and ".join(map(str, limit.axes)),
                     position=start,
                     excess=excess,
+                    **apart,
                 )
     return JointLayout(
         offset=(offset[0], offset[1], offset[2]),
@@ -204,6 +208,18 @@ def plan_joint_layout(
         rows=tuple(limit_rows(limits, dofs, by_twist) + drive_rows(joint, dofs, diagnostics)),
         is_mirrored=is_mirrored,
     )
+
+
+def _apart(joint: Joint, a_from_b: Pose) -> dict[str, object]:
+    """The frames of a joint and how far they are apart at load, for a message."""
+    other = joint.connected_node
+    *vector, w = a_from_b.rotation_xyzw
+    return {
+        "node": joint.node,
+        "connected": "the world" if other is None else f"node {other}",
+        "distance": math.hypot(*a_from_b.translation),
+        "angle": 2.0 * math.atan2(math.hypot(*vector), abs(w)),
+    }
 
 
 def _length_across(limit: JointLimit, a_from_b: Pose) -> float:

@@ -46,8 +46,9 @@ JOINT_LOOP_TORN = IssueKind(
 DRIVE_TAKEN_OVER = IssueKind(
     "DRIVE_TAKEN_OVER",
     Severity.INFO,
-    "a motor that was set with PyBullet's own calls has an axis of this joint; the file's drive "
-    "does not act on it until the motor is switched off, or resume_drives() of the joint is called",
+    "motors that were set with PyBullet's own calls have axes of joints (nodes {nodes}); the "
+    "file's drives do not act on them until the motors are switched off, or resume_drives() of "
+    "the joint is called",
 )
 
 
@@ -57,6 +58,7 @@ class StepWarnings:
     def __init__(self, articulations: Sequence[Articulation]) -> None:
         self._articulations = articulations
         self._reported: set[tuple[IssueKind, int]] = set()
+        self._taken_over: dict[int, None] = {}
         self._issues: tuple[Issue, ...] = ()
 
     @property
@@ -84,7 +86,18 @@ class StepWarnings:
             for row in np.flatnonzero(articulation.rows.is_drive).tolist():
                 if articulation.is_externally_driven(row):
                     planned = articulation.plan.joints[articulation.plan.rows[row].joint]
-                    self._report(DRIVE_TAKEN_OVER, planned.joint.node)
+                    self._taken_over.setdefault(planned.joint.node)
+        nodes = list(self._taken_over)
+        if not nodes:
+            return
+        # One issue for all joints, at the first: the list replaces that of an earlier step.
+        sink = Diagnostics()
+        at = JsonPointer(f"/nodes/{nodes[0]}")
+        sink.report(DRIVE_TAKEN_OVER, at, nodes=", ".join(map(str, nodes)))
+        issues = list(self._issues)
+        place = next((k for k, i in enumerate(issues) if i.kind is DRIVE_TAKEN_OVER), len(issues))
+        issues[place : place + 1] = sink.issues
+        self._issues = tuple(issues)
 
     def _name_fast(self) -> None:
         """Report bodies whose joints turn farther in an engine step than it resolves."""

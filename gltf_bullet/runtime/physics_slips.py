@@ -1,0 +1,164 @@
+"""Likely slips in the physics of a file: numbers that are allowed and that hardly anybody means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Final
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, JsonPointer, Severity
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.model import Box, DofKind, JointDescription, PhysicsMaterial, PhysicsScene, Sphere
+from gltf_bullet.runtime.content import AssetContent
+
+ANGLE_IN_DEGREES = IssueKind(
+    "ANGLE_IN_DEGREES",
+    Severity.INFO,
+    "{what} is {got:g} rad, more than a whole turn: degrees? {got:g} degrees are {meant:.6g} rad",
+)
+RESTITUTION_ABOVE_ONE = IssueKind(
+    "RESTITUTION_ABOVE_ONE",
+    Severity.INFO,
+    "the restitution is {got:g}: each bounce is higher than the one before",
+)
+COLLIDER_NOT_MESH_SIZE = IssueKind(
+    "COLLIDER_NOT_MESH_SIZE",
+    Severity.INFO,
+    "the {shape} is {ratio} as large as the mesh of its own node ({size} m for {mesh} m): {slip}?",
+)
+BODY_IN_NO_SCENE = IssueKind(
+    "BODY_IN_NO_SCENE",
+    Severity.INFO,
+    "no scene of the file has the nodes of {count} bodies (nodes {nodes}); viewers do not show "
+    "them",
+)
+PHYSICS_IN_EXTRAS = IssueKind(
+    "PHYSICS_IN_EXTRAS",
+    Severity.INFO,
+    "extras hold {names}, which is application data and is not simulated; physics stands in "
+    "extensions",
+)
+
+_TURN: Final = 2.0 * math.pi
+_ROUNDING: Final = 1e-5
+"""Share by which an angle may exceed a whole turn, which 32-bit numbers do not hold exactly."""
+_SIZE_TOLERANCE: Final = 0.02
+"""Share by which a size may differ from exactly twice or half of the mesh's."""
+_WORDS: Final = (
+    "physics", "rigidbody", "rigid_body", "collider", "collision_shape", "collisionshape", "mass",
+    "friction", "restitution",
+)  # fmt: skip
+"""Keys of extras, in lower case, under which exporters keep physics."""
+
+
+def physics_slips(content: AssetContent) -> tuple[Issue, ...]:
+    """Return notes about numbers and places that are probably not meant."""
+    found = Diagnostics()
+    for entry in _entries(content.physics):
+        if isinstance(entry, PhysicsMaterial):
+            if entry.restitution > 1.0:
+                found.report(RESTITUTION_ABOVE_ONE, entry.pointer, got=entry.restitution)
+        else:
+            _note_angles(entry, found)
+    _note_sizes(content, found)
+    _note_lost_bodies(content, found)
+    _note_extras(content.document, found)
+    return found.issues
+
+
+def _entries(physics: PhysicsScene) -> Iterator[PhysicsMaterial | JointDescription]:
+    """The materials and joint descriptions that are used, each once."""
+    materials = [c.material for c in physics.colliders.values() if c.material is not None]
+    yield from dict.fromkeys(materials)
+    yield from {id(j.description): j.description for j in physics.joints.values()}.values()
+
+
+def _note_angles(description: JointDescription, found: Diagnostics) -> None:
+    for limit in description.limits:
+        for what, value in (("min", limit.minimum), ("max", limit.maximum)):
+            if limit.kind is DofKind.ANGULAR:
+                _note_angle(limit.pointer, what, value, found)
+    for drive in description.drives:
+        if drive.kind is DofKind.ANGULAR:
+            _note_angle(drive.pointer, "positionTarget", drive.position_target, found)
+
+
+def _note_angle(at: JsonPointer, what: str, value: float, found: Diagnostics) -> None:
+    if _TURN * (1.0 + _ROUNDING) < abs(value) < math.inf:
+        found.report(ANGLE_IN_DEGREES, at, what=what, got=value, meant=math.radians(value))
+
+
+def _note_sizes(content: AssetContent, found: Diagnostics) -> None:
+    for node, collider in content.physics.colliders.items():
+        shape = collider.shape
+        size: tuple[float, ...]
+        if isinstance(shape, Box):
+            size = tuple(shape.size)
+        elif isinstance(shape, Sphere):
+            size = (2.0 * shape.radius,) * 3
+        else:
+            continue
+        mesh = _mesh_size(content.document, node)
+        if mesh is None or not all(m > 0.0 for m in mesh):
+            continue
+        for ratio, text, slip in ((0.5, "half", "half extents"), (2.0, "twice", "doubled")):
+            if all(
+                abs(s / m / ratio - 1.0) <= _SIZE_TOLERANCE for s, m in zip(size, mesh, strict=True)
+            ):
+                found.report(
+                    COLLIDER_NOT_MESH_SIZE,
+                    collider.pointer,
+                    shape=type(shape).__name__.lower(),
+                    ratio=text,
+                    size=" x ".join(f"{s:.4g}" for s in size),
+                    mesh=" x ".join(f"{m:.4g}" for m in mesh),
+                    slip=slip if isinstance(shape, Box) or ratio > 1.0 else "half the radius",
+                )
+
+
+def _mesh_size(document: Document, node: int) -> tuple[float, ...] | None:
+    """Extents [m] of a node's own mesh, as its accessors state them; ``None``: unknown."""
+    meshes: Any = document.objects("meshes")
+    accessors: Any = document.objects("accessors")
+    owner: Any = document.objects("nodes")[node]
+    try:
+        mesh = meshes[owner["mesh"]]
+        places = [accessors[p["attributes"]["POSITION"]] for p in mesh["primitives"]]
+        least = [min(float(a["min"][k]) for a in places) for k in range(3)]
+        most = [max(float(a["max"][k]) for a in places) for k in range(3)]
+    except (KeyError, IndexError, TypeError, ValueError):
+        return None
+    return tuple(high - low for low, high in zip(least, most, strict=True))
+
+
+def _note_lost_bodies(content: AssetContent, found: Diagnostics) -> None:
+    document, tree = content.document, content.tree
+    roots: set[int] = set()
+    for scene in document.objects("scenes"):
+        nodes = scene.get("nodes")
+        roots.update(k for k in (nodes if isinstance(nodes, list) else ()) if isinstance(k, int))
+    if not roots:
+        return  # a library of nodes
+    lost = []
+    for node in content.physics.motions:
+        top = node
+        while tree.parents[top] >= 0:
+            top = int(tree.parents[top])
+        if top not in roots:
+            lost.append(node)
+    if lost:
+        shown = ", ".join(map(str, lost[:5])) + (", ..." if len(lost) > 5 else "")
+        at = JsonPointer(f"/nodes/{lost[0]}")
+        found.report(BODY_IN_NO_SCENE, at, count=len(lost), nodes=shown)
+
+
+def _note_extras(document: Document, found: Diagnostics) -> None:
+    for collection in ("scenes", "nodes", "meshes"):
+        for k, owner in enumerate(document.objects(collection)):
+            extras: Any = owner.get("extras")
+            keys = extras if isinstance(extras, dict) else {}
+            names = [key for key in keys if key.lower() in _WORDS]
+            if names:
+                at = ROOT / collection / k / "extras"
+                found.report(PHYSICS_IN_EXTRAS, at, names=", ".join(map(repr, names[:5]))[:120])
+                return  # once: exporters write them on every node
