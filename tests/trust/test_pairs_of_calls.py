@@ -91,7 +91,8 @@ def use(name: str, end: float) -> None:
             is_other_world = isinstance(error, gb.EngineError) and "other bodies" in str(error)
             # What was looked up before a change of scale: its joint has other axes by now.
             is_stale = isinstance(error, gb.WorldChangedError) and "by now" in str(error)
-            if is_stale or is_other_world or (name == "dumps_whole" and isinstance(error, gb.EngineError)):
+            is_left = name == "dumps_whole" and isinstance(error, gb.EngineError)
+            if is_stale or is_other_world or is_left:
                 pass  # a state of the whole world, while a scene comes and goes
             else:
                 wrong.append((name, repr(error)))
