@@ -13,7 +13,9 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.free_table import FreeTable
+from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.numba_aot import IntTable
+from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine.free_loads import clear_contacts, find_load, note_contact
 from gltf_bullet.solver.engine.free_motion import (
     ENERGY_DRIFT,
@@ -215,19 +217,20 @@ class FreeMotion:
             return
         values[HEADER.is_first] = 0.0
         clear_contacts(values)
-        touching: dict[int, list[tuple[int, int]]] = {}
-        for point in pybullet.getContactPoints(physicsClientId=client_id) or ():
-            _, first, second, link, other, *points, _, force, f, along, g, across = point
-            row = np.concatenate([(first, second, link, other), *points, along, across])
-            note_contact(values, np.append(row, (point[8], force, f, g)), dt)
-            for body in (first, second):
-                touching.setdefault(body, []).extend([(first, link), (second, other)])
+        rows = python_contacts(client_id).reshape(-1, ROW_SIZE)
+        for contact in rows:
+            note_contact(values, contact, dt)
+        links = rows[:, :4].astype(np.intp).tolist()
         for at in self._places.values():
             if values[at + FREE.is_held] or not values[at + FREE.mass]:
                 continue
             body = self._read(at)
             _, has_torque = find_load(values, at, dt, *gravity)
-            if has_torque and any(_rolls(client_id, *link) for link in touching.get(body, ())):
+            if has_torque and any(
+                _rolls(client_id, a, link) or _rolls(client_id, b, other)
+                for a, b, link, other in links
+                if body in (a, b)
+            ):
                 values[at + FREE.load + 3 : at + FREE.load + 6] = 0.0
 
     def find_fast(self) -> list[int]:

@@ -400,7 +400,10 @@ def find_contacts(engine: Engine, client: int) -> int:
 
 @kernel
 def copy_point(address: int, rows: FloatArray, to: int) -> None:
-    """A contact as ``contact_following`` has it."""
+    """A contact as ``contact_following`` has it.
+
+    Points that do not press were not solved: PyBullet tells the friction of an earlier step.
+    """
     words, numbers = words_at(address, POINT_WORDS), doubles_at(address, POINT_WORDS)
     # b3ContactPointData: flags, bodies and links (32 bits each), points on both [3, 3],
     # normal, distance, force, forces along two tangents, the tangents.
@@ -414,6 +417,8 @@ def copy_point(address: int, rows: FloatArray, to: int) -> None:
         rows[to + 13 + i] = numbers[16 + i]
     for i in range(4):
         rows[to + 19 + i] = numbers[12 + i]
+    if numbers[13] == 0.0:
+        rows[to + 21], rows[to + 22] = 0.0, 0.0
 
 
 @kernel
