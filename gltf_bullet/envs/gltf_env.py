@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from gltf_bullet.bullet.owned_world import NO_DISPLAY, close_world, has_display, open_world
+from gltf_bullet.bullet.owned_world import NO_DISPLAY, has_display
 from gltf_bullet.envs.config import EnvConfig
-from gltf_bullet.envs.episode import Episode, instantiate, outline_of
+from gltf_bullet.envs.episode import Episode, open_episode, outline_of
 from gltf_bullet.envs.observations import Observation
 from gltf_bullet.errors import EngineError
 from gltf_bullet.options import LoadOptions
@@ -25,7 +25,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
     """One asset, stepped alone. Also ``gymnasium.make("gltf_bullet/Gltf-v0", path=...)``.
 
     The world is opened at the first reset, in the process that runs it, and closed by
-    :meth:`close`. Pickles and copies start without one; they keep the random numbers' state.
+    :meth:`close`, or with the environment when nobody holds it any more. Pickles and copies start without one; they keep the random numbers' state.
     ``info`` has ``randomization`` (pointer to drawn value) at resets and ``events`` (of triggers,
     over all engine steps) at steps.
     """
@@ -75,7 +75,6 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         self._due = 0.0
         self.observation_space = self._outline.observations.space
         self.action_space = spaces.Box(-1.0, 1.0, (len(self._outline.actions),), np.float32)
-        self._client_id: int | None = None
         self._episode: Episode | None = None
 
     @property
@@ -95,7 +94,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
     @property
     def client_id(self) -> int | None:
         """Client id of the PyBullet world of the environment; ``None`` before the first reset."""
-        return self._client_id
+        return None if self._episode is None else self._episode.scene.client_id
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -129,9 +128,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         """
         episode, outline = self._running(), self._outline
         clipped, values = outline.actions.decode(action)
-        episode.act(clipped, values)
-        episode.scene.step(self.config.frame_skip)
-        episode.collect_events()
+        episode.step(clipped, values)
         if self.render_mode == "human":
             self._keep_pace()
         reward, terminated, truncated = episode.outcome()
@@ -153,24 +150,13 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
 
     def close(self) -> None:
         """Close the world; a later reset opens another one. A second call does nothing."""
-        if self._client_id is not None:
-            close_world(self._client_id)
-        self._client_id = None
+        if self._episode is not None:
+            self._episode.close()
         self._episode = None
 
     def _open(self) -> None:
-        config = self.config
-        self._client_id = open_world(
-            gravity=config.gravity,
-            time_step=config.time_step,
-            window=self.render_mode == "human",
-        )
-        try:
-            scene = instantiate(read_asset(self.path), config, self._client_id)
-            self._episode = Episode(scene, config, self._outline, scene.save_state())
-        except BaseException:
-            self.close()
-            raise
+        asset, is_shown = read_asset(self.path), self.render_mode == "human"
+        self._episode = open_episode(asset, self.config, self._outline, window=is_shown)
 
     def _running(self) -> Episode:
         if self._episode is None:
@@ -178,4 +164,4 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         return self._episode
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_client_id": None, "_episode": None}
+        return {**self.__dict__, "_episode": None}

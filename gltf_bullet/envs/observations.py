@@ -17,7 +17,7 @@ from gltf_bullet.envs.sight import Sight, turned
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
-from gltf_bullet.transforms import Pose, Vec3
+from gltf_bullet.transforms import Pose
 
 Observation: TypeAlias = "npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]"
 
@@ -135,7 +135,6 @@ class Observations:
     def numbers(
         self,
         sight: Sight,
-        origin: Vec3,
         events: Sequence[TriggerEvent],
         *,
         has_stepped: bool = True,
@@ -144,7 +143,6 @@ class Observations:
 
         Args:
             sight: From :meth:`sight_of`.
-            origin: Position of the asset in the world [m].
             events: Trigger events of the whole step, so that short visits count.
             has_stepped: True if the engine's contacts belong to this episode.
         """
@@ -156,10 +154,9 @@ class Observations:
             plans = sight.scene.core.world.plan.bodies.bodies
             for node in self.body_nodes:
                 inertial = plans[node].body_from_inertial
-                numbers += _body_numbers(sight.state_of(node), inertial, origin)
+                numbers += _body_numbers(sight.state_of(node), inertial)
         for node in self.place_nodes:
-            (x, y, z), (a, b, c) = sight.place(node), origin
-            numbers += (x - a, y - b, z - c)
+            numbers += sight.place(node)
         if self.trigger_nodes:
             numbers += _inside(sight.scene, self.trigger_nodes, events)
         if self.contact_nodes:
@@ -253,7 +250,7 @@ def _inside(scene: Scene, nodes: Sequence[int], events: Sequence[TriggerEvent]) 
     return [float(node in crossed or bool(reports.overlapping(node))) for node in nodes]
 
 
-def _body_numbers(state: LinkState, body_from_inertial: Pose, origin: Vec3) -> tuple[float, ...]:
+def _body_numbers(state: LinkState, body_from_inertial: Pose) -> tuple[float, ...]:
     """Position, rotation, velocity and spin of a node's body; arrays take five times as long."""
     (x, y, z), (i, j, k, w), linear, angular = state
     (p, q, r, s), offset = body_from_inertial.rotation_xyzw, body_from_inertial.translation
@@ -272,4 +269,4 @@ def _body_numbers(state: LinkState, body_from_inertial: Pose, origin: Vec3) -> t
         i, j, k, w = -i, -j, -k, -w
     # Rounding may leave a component just above 1.
     turn = (min(max(i, -1.0), 1.0), min(max(j, -1.0), 1.0), min(max(k, -1.0), 1.0), min(w, 1.0))
-    return (x - origin[0], y - origin[1], z - origin[2], *turn, *linear, *angular)
+    return (x, y, z, *turn, *linear, *angular)

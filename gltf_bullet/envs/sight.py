@@ -197,7 +197,7 @@ class StepContext(NamedTuple):
     """Joints, positions and velocities, read once per step for all terms: a fraction of the cost of
     the scene's own views."""
     origin: Vec3 = (0.0, 0.0, 0.0)
-    """Position of the copy in the world [m]; observations are relative to it."""
+    """Position of the copy in its world [m]; copies have worlds of their own, and stand there."""
     sent: tuple[SentEvent, ...] = ()
     """Events that the file's behavior graph has sent in this step, in order."""
     variables_before: tuple[Any, ...] = ()
