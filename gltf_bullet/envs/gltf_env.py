@@ -13,12 +13,13 @@ from gymnasium import spaces
 
 from gltf_bullet.bullet.owned_world import NO_DISPLAY, has_display
 from gltf_bullet.envs.config import EnvConfig
-from gltf_bullet.envs.episode import Episode, open_episode, outline_of
+from gltf_bullet.envs.episode import Episode, look_at, open_episode, outline_of
 from gltf_bullet.envs.observations import Observation
 from gltf_bullet.errors import EngineError
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.transforms import FloatArray
 
 
 class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
@@ -113,7 +114,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
             self._open()
         episode = self._running()
         info = episode.begin(self.np_random)
-        return self._outline.observations.shown(episode.numbers(), episode.scene), info
+        return self._shown(self._look(episode), episode), info
 
     def step(
         self, action: npt.NDArray[np.float32]
@@ -127,14 +128,23 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
             ValueError: The action has another shape or is not finite.
         """
         episode, outline = self._running(), self._outline
-        clipped, values = outline.actions.decode(action)
-        episode.step(clipped, values)
+        taken = outline.actions.taken(action)
+        episode.table.refresh()
+        outline.actions.apply(episode.table.row, taken)
+        episode.step(taken)
         if self.render_mode == "human":
             self._keep_pace()
-        reward, terminated, truncated = episode.outcome()
-        info = {"events": tuple(episode.events)}
-        observed = outline.observations.shown(episode.numbers(), episode.scene)
-        return observed, reward, terminated, truncated, info
+        seen = self._look(episode)
+        *_, reward, end = seen.tolist()
+        reward, terminated, truncated = episode.outcome(taken, reward, bool(end))
+        return self._shown(seen, episode), reward, terminated, truncated, {"events": episode.events}
+
+    def _look(self, episode: Episode) -> FloatArray:
+        """Observations, reward and end of the kernels' terms."""
+        return look_at([episode], episode.table.row, len(self.observation_names))[0]
+
+    def _shown(self, seen: FloatArray, episode: Episode) -> Observation:
+        return self._outline.observations.shown(seen[:-2], [episode.scene])
 
     def _keep_pace(self) -> None:
         """Wait until the step's simulated time has passed on the clock, for human viewers."""

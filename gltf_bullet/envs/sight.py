@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from gltf_bullet.bullet.joints.dof_reader import DofReader
 from gltf_bullet.bullet.state import LinkState, link_state
 from gltf_bullet.bullet.world.engine_world import EngineWorld
+from gltf_bullet.envs.formulas import Eyes, NodeKey, Number, turned
+from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.transforms import FloatArray, Vec3
 
-NodeKey: TypeAlias = "int | str"
-"""A glTF node by index or name."""
+if TYPE_CHECKING:
+    from gltf_bullet.runtime.acting.behavior_view import BehaviorView
 
 _Spot: TypeAlias = tuple[int, Vec3]
 """A motion node and a point in the inertial frame of its body [m]; -1: a point in the world."""
@@ -204,23 +206,88 @@ class StepContext(NamedTuple):
     """Variables of the graph at the start of the step, in the order of the file."""
 
 
+class Now:
+    """What formulas are about, as values: see :class:`~gltf_bullet.envs.formulas.Eyes`."""
+
+    def __init__(self, sight: Sight, context: StepContext) -> None:
+        self._sight = sight
+        self._context = context
+
+    @property
+    def action(self) -> Sequence[float]:
+        """The action, within [-1, 1]."""
+        found: list[float] = self._context.action.tolist()
+        return found
+
+    def joint(self, joint: NodeKey, dof: int = 0) -> float:
+        """Position [m] or [rad] of a joint's degree of freedom; for a ball, its first number."""
+        return self._sight.joint(joint, dof)
+
+    def place(self, node: NodeKey) -> Vec3:
+        """Position of a node's origin, relative to that of the copy [m], world axes."""
+        (x, y, z), (a, b, c) = self._sight.place(node), self._context.origin
+        return x - a, y - b, z - c
+
+    def velocity(self, body: NodeKey) -> Vec3:
+        """Velocity of a body's centre of mass [m/s], world axes."""
+        return self._sight.velocity(body)
+
+    def entered(self, trigger: NodeKey, body: NodeKey | None) -> bool:
+        """True if something came into a trigger in this step; ``body``: the only one that counts."""
+        scene = self._sight.scene
+        only = None if body is None else scene.bodies[body].node
+        return have_entered(self._context.events, scene.triggers[trigger].node, only)
+
+    def variable(self, variable: int | str) -> float:
+        """A variable of the file's behavior graph."""
+        variables = graph_of(self._sight.scene).variables
+        return float(variables[variables.index_of(variable)])
+
+    def variable_before(self, variable: int | str) -> float:
+        """The same at the start of the step."""
+        index = graph_of(self._sight.scene).variables.index_of(variable)
+        return float(self._context.variables_before[index])
+
+    def sent(self, event: str) -> int:
+        """Number of times that the file's behavior graph has sent an event in this step."""
+        return sum(sent.event == event for sent in self._context.sent)
+
+
+def have_entered(events: Iterable[TriggerEvent], trigger: int, body: int | None) -> bool:
+    """Tell whether something entered a trigger, ``body`` if that is the only one that counts."""
+    return any(
+        event.kind == "entered"
+        and event.trigger_node == trigger
+        and (body is None or event.motion_node == body)
+        for event in events
+    )
+
+
+def graph_of(scene: Scene) -> BehaviorView:
+    """The view of the file's behavior graph.
+
+    Raises:
+        KeyError: The file has none, or it does not run.
+    """
+    if scene.behavior is None:
+        raise UnknownNameError(f"{scene.asset.path} has no behavior graph that runs")
+    return scene.behavior
+
+
 class SightTerm:
-    """A term that shares its readings of a scene with other terms and with observations."""
+    """A term that states a formula, which kernels compute together with all others."""
 
     __slots__ = ()
 
+    def formula(self, eyes: Eyes) -> Number:
+        """Return the term's value from what ``eyes`` see, by the operations of ``formulas``."""
+        raise NotImplementedError
+
     def seen(self, sight: Sight, context: StepContext) -> float | bool:
         """Compute the term from a scene that is read already."""
-        raise NotImplementedError
+        found: float | bool = self.formula(Now(sight, context))
+        return found
 
     def __call__(self, scene: Scene, context: StepContext) -> float | bool:
         """Compute the term from the current state of a scene."""
         return self.seen(Sight(scene), context)
-
-
-def turned(rotation_xyzw: tuple[float, float, float, float], vector: Vec3) -> Vec3:
-    """A vector after a rotation; arrays take ten times as long."""
-    x, y, z, w = rotation_xyzw
-    u, v, t = vector
-    a, b, c = 2.0 * (y * t - z * v), 2.0 * (z * u - x * t), 2.0 * (x * v - y * u)
-    return u + w * a + y * c - z * b, v + w * b + z * a - x * c, t + w * c + x * b - y * a

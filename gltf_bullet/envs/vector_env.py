@@ -17,10 +17,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from gltf_bullet.envs.config import EnvConfig
-from gltf_bullet.envs.episode import Episode, open_episode, outline_of
+from gltf_bullet.envs.episode import Episode, copy_rows, look_at, open_episode, outline_of
 from gltf_bullet.envs.observations import Observation
 from gltf_bullet.runtime.asset import read_asset
-from gltf_bullet.transforms import BoolArray
+from gltf_bullet.transforms import BoolArray, FloatArray
 
 
 class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
@@ -64,6 +64,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self._episodes: list[Episode] = []
         if count < 1:
             raise ValueError(f"count is {count}; must be >= 1")
+        self._rows = copy_rows(count)
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"render_mode is {render_mode!r}; must be rgb_array or None")
         if autoreset_mode not in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP):
@@ -125,7 +126,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
                 self._rngs[k] = seeding.np_random(one)[0]
             infos = self._add_info(infos, self._episodes[k].begin(self._rngs[k]), k)
         self._ended[:] = False
-        return self._shown([episode.numbers() for episode in self._episodes]), infos
+        return self._shown(self._look()), infos
 
     def step(
         self, actions: npt.NDArray[np.float32]
@@ -149,46 +150,66 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             raise RuntimeError("call reset() before step()")
         if len(actions) != self.num_envs:
             raise ValueError(f"{len(actions)} actions; must be {self.num_envs}")
-        clipped, values = self._outline.actions.decode(actions, self.num_envs)
-        ended = self._ended.tolist()
-        for episode, action, numbers, is_over in zip(
-            self._episodes, clipped, values, ended, strict=True
-        ):
-            if not is_over:
-                episode.step(action, numbers)
-        return self._outcomes(ended)
+        taken = self._outline.actions.taken(actions, self.num_envs)
+        for episode in self._episodes:
+            episode.table.refresh()
+        self._outline.actions.apply(self._rows, taken)
+        infos: dict[str, Any] = {}
+        was_over = self._ended
+        for k, is_ended in enumerate(was_over.tolist()):
+            if is_ended:
+                infos = self._add_info(infos, self._episodes[k].begin(self._rngs[k]), k)
+            else:
+                self._episodes[k].step(taken[k])
+        seen = self._look()
+        rewards, terminated, truncated = self._outcomes(taken, seen, was_over)
+        is_over = terminated | truncated
+        if not was_over.all():
+            infos["events"] = self._events(was_over)
+            infos["_events"] = ~was_over
+        if self._starts_at_once and is_over.any():
+            infos = self._start_over(np.flatnonzero(is_over).tolist(), seen, infos)
+            is_over[:] = False
+        self._ended = is_over
+        return self._shown(seen), rewards, terminated, truncated, infos
 
     def _outcomes(
-        self, ended: Sequence[bool]
-    ) -> tuple[
-        Any,
-        npt.NDArray[np.float64],
-        BoolArray,
-        BoolArray,
-        dict[str, Any],
-    ]:
+        self, actions: FloatArray, seen: FloatArray, was_over: BoolArray
+    ) -> tuple[FloatArray, BoolArray, BoolArray]:
+        """Rewards, and whether episodes are terminated and truncated, shape [num_envs] each."""
         rewards = np.zeros(self.num_envs)
         terminated = np.zeros(self.num_envs, dtype=np.bool_)
         truncated = np.zeros(self.num_envs, dtype=np.bool_)
+        found = seen[:, -2:].tolist()
+        for k, is_ended in enumerate(was_over.tolist()):
+            if not is_ended:
+                reward, end = found[k]
+                rewards[k], terminated[k], truncated[k] = self._episodes[k].outcome(
+                    actions[k], reward, bool(end)
+                )
+        return rewards, terminated, truncated
+
+    def _events(self, was_over: BoolArray) -> npt.NDArray[np.object_]:
         events = np.full(self.num_envs, None, dtype=object)
-        infos: dict[str, Any] = {}
-        rows: list[list[float]] = []
-        for k, episode in enumerate(self._episodes):
-            if ended[k]:
-                infos = self._add_info(infos, episode.begin(self._rngs[k]), k)
-            else:
-                rewards[k], terminated[k], truncated[k] = episode.outcome()
-                events[k] = tuple(episode.events)
-                if self._starts_at_once and (terminated[k] or truncated[k]):
-                    seen = self._outline.observations.shown(episode.numbers(), episode.scene)
-                    final = {"final_obs": seen, "final_info": {"events": events[k]}}
-                    infos = self._add_info(infos, {**final, **episode.begin(self._rngs[k])}, k)
-            rows.append(episode.numbers())
-        is_over = terminated | truncated
-        self._ended[:] = False if self._starts_at_once else is_over
-        if not all(ended):
-            infos["events"], infos["_events"] = events, ~np.array(ended, dtype=np.bool_)
-        return self._shown(rows), rewards, terminated, truncated, infos
+        for k in np.flatnonzero(~was_over).tolist():
+            events[k] = self._episodes[k].events
+        return events
+
+    def _start_over(
+        self, copies: Sequence[int], seen: FloatArray, infos: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Start episodes of some copies, with what was seen last among the infos."""
+        for k in copies:
+            episode = self._episodes[k]
+            last = self._outline.observations.shown(seen[k, :-2], [episode.scene])
+            final = {"final_obs": last, "final_info": {"events": episode.events}}
+            infos = self._add_info(infos, {**final, **episode.begin(self._rngs[k])}, k)
+            seen[k] = look_at([episode], episode.table.row, len(self.observation_names))[0]
+        return infos
+
+    def _look(self) -> FloatArray:
+        """Observations, reward and end of the kernels' terms of all copies."""
+        return look_at(self._episodes, self._rows, len(self.observation_names))
 
     def render(self) -> npt.NDArray[np.uint8] | None:  # type: ignore[override]
         """One picture with a tile for each copy, with ``render_mode="rgb_array"``; else ``None``.
@@ -225,16 +246,17 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self.closed = False  # gymnasium's close() returns at once if True
         asset = read_asset(self.path)
         try:
-            for _ in range(self.num_envs):
-                self._episodes.append(open_episode(asset, self.config, self._outline))
+            for k in range(self.num_envs):
+                row = self._rows[k : k + 1]
+                self._episodes.append(open_episode(asset, self.config, self._outline, row))
         except BaseException:
             self.close_extras()
             raise
 
-    def _shown(self, rows: list[list[float]]) -> Observation:
+    def _shown(self, seen: FloatArray) -> Observation:
         """The observations of all copies."""
         scenes = [episode.scene for episode in self._episodes]
-        return self._outline.observations.stacked(rows, scenes)
+        return self._outline.observations.shown(seen[:, :-2], scenes)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_episodes": []}
