@@ -12,6 +12,7 @@ import numpy as np
 
 from gltf_bullet.bullet.exchange.body_reads import BodyReads, engine_numbers
 from gltf_bullet.bullet.joints.joint_controls import DofHandle
+from gltf_bullet.bullet.state import LinkState
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.envs.formulas import FormulaMaker, NodeKey, Number, Point, Symbol, either, turned
 from gltf_bullet.envs.sight import SentEvent, SightTerm, graph_of, have_entered
@@ -21,7 +22,7 @@ from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.solver.formulas import COPY
-from gltf_bullet.transforms import FloatArray, IntArray
+from gltf_bullet.transforms import IntArray, Vec3
 
 State: TypeAlias = tuple[Number, ...]
 """Position [3] of an inertial frame, rotation xyzw, velocity [3] and spin [3], world axes."""
@@ -58,11 +59,13 @@ class Look:
         """What is read, by body."""
         self.fills: list[tuple[slice, Fill]] = []
         """Numbers that Python fills in at each step."""
+        self.counts: list[tuple[slice, Fill]] = []
+        """Numbers that Python fills in, zero in steps without an event."""
         self.settled: list[tuple[slice, Callable[[], Iterable[float]]]] = []
         """Numbers that change only where a node is put elsewhere, or a body gets another mass."""
-        self._states: dict[int, State] = {}
+        self.states: dict[int, State] = {}
         self._dofs: dict[DofHandle, tuple[tuple[Number, ...], tuple[Number, ...]]] = {}
-        self._places: dict[int, Point] = {}
+        self.places: dict[int, Point] = {}
         self.owners: dict[int, int] = {}
         """The motion nodes that carry the nodes, -1 where no body does."""
 
@@ -70,6 +73,12 @@ class Look:
         """Numbers that Python fills in at each step."""
         found = self.maker.several(count)
         self.fills.append((_places_of(found), fill))
+        return found
+
+    def counted(self, fill: Callable[[Happened], float]) -> Symbol:
+        """A number that Python fills in, zero in steps without an event."""
+        found = self.maker.number()
+        self.counts.append((_places_of((found,)), lambda step: (fill(step),)))
         return found
 
     def known(self, count: int, compute: Callable[[], Iterable[float]]) -> tuple[Symbol, ...]:
@@ -111,11 +120,11 @@ class Look:
         """Inertial frame and velocities of a motion node's body; -1: the world's frame."""
         if motion_node < 0:
             return _AT_REST
-        if motion_node not in self._states:
+        if motion_node not in self.states:
             body, link = self.world.link_of(motion_node)
-            found = self._states[motion_node] = self.maker.several(13)
+            found = self.states[motion_node] = self.maker.several(13)
             self.reads.setdefault(body, BodyReads()).states[link] = found[0].place
-        return self._states[motion_node]
+        return self.states[motion_node]
 
     def velocity(self, body: NodeKey) -> Point:
         """Velocity of a body's centre of mass [m/s], world axes."""
@@ -125,9 +134,9 @@ class Look:
     def place(self, node: NodeKey) -> Point:
         """Position of a node's origin [m], world axes."""
         index = self.scene.node(node).index
-        if index not in self._places:
-            self._places[index] = self._find_place(index)
-        return self._places[index]
+        if index not in self.places:
+            self.places[index] = self._find_place(index)
+        return self.places[index]
 
     def _find_place(self, node: int) -> Point:
         scene, followers = self.scene, self.scene.core.followers
@@ -148,8 +157,7 @@ class Look:
         """True if something came into a trigger in this step; ``body``: the only one that counts."""
         node = self.scene.triggers[trigger].node
         only = None if body is None else self.scene.bodies[body].node
-        [found] = self.given(1, lambda step: [have_entered(step.events, node, only)])
-        return found
+        return self.counted(lambda step: have_entered(step.events, node, only))
 
     def variable(self, variable: int | str) -> Number:
         """A variable of the file's behavior graph."""
@@ -171,8 +179,7 @@ class Look:
 
     def sent(self, event: str) -> Number:
         """Number of times that the file's behavior graph has sent an event in this step."""
-        [found] = self.given(1, lambda step: [sum(one.event == event for one in step.sent)])
-        return found
+        return self.counted(lambda step: sum(one.event == event for one in step.sent))
 
 
 def _places_of(numbers: Sequence[Symbol]) -> slice:
@@ -213,6 +220,7 @@ class CopyTable:
         self._world: EngineWorld | None = None
         self._plan: ScenePlan | None = None
         self._edits = -1
+        self._had_events = False
         self.refresh()
 
     def refresh(self) -> None:
@@ -236,6 +244,7 @@ class CopyTable:
         self._drives = self._find_drives(look)
         places = [look.maker.place_of(number) for number in (*observed, reward, end)]
         self._formula, self._numbers = look.maker.made()
+        self._cells, self._had_events = self._numbers.data, True
         self._places: IntArray = np.array(places, dtype=np.int64)
         client = core.client_id
         reads = [number for body, r in look.reads.items() for number in r.numbers(client, body)]
@@ -259,8 +268,32 @@ class CopyTable:
 
     def fill(self, step: Happened) -> None:
         """Fill in what only Python knows."""
-        for where, compute in self._look.fills:
-            self._numbers[where] = compute(step)
+        look, numbers = self._look, self._numbers
+        for where, compute in look.fills:
+            numbers[where] = compute(step)
+        if look.counts:
+            has_events = bool(step.events or step.sent)
+            if has_events or self._had_events:
+                for where, compute in look.counts:
+                    numbers[where] = compute(step)
+            self._had_events = has_events
+
+    def place(self, node: int) -> Vec3 | None:
+        """Return a node's position [m] as kernels have found it; ``None`` if nobody asked them."""
+        found = self._look.places.get(node)
+        if found is None:
+            return None
+        cells, (x, y, z) = self._cells, found
+        return cells[x.place], cells[y.place], cells[z.place]
+
+    def state(self, motion_node: int) -> LinkState | None:
+        """Return a body's inertial frame and velocities, likewise."""
+        found = self._look.states.get(motion_node)
+        if found is None:
+            return None
+        at, cells = found[0].place, self._cells
+        numbers = tuple(cells[at : at + 13])
+        return numbers[:3], numbers[3:7], numbers[7:10], numbers[10:]
 
     def read(self) -> None:
         """Read the engine by PyBullet's calls."""

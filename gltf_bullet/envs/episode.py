@@ -136,6 +136,7 @@ class Episode:
             row,
         )
         """What kernels do for this copy."""
+        self.sight.seen = self.table
 
     def _note(self, event: str, values: Mapping[str, Any]) -> None:
         self.sent.append(SentEvent(event=event, values=values))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from gltf_bullet.bullet.joints.dof_reader import DofReader
 from gltf_bullet.bullet.state import LinkState, link_state
@@ -23,6 +23,16 @@ _Spot: TypeAlias = tuple[int, Vec3]
 """A motion node and a point in the inertial frame of its body [m]; -1: a point in the world."""
 
 
+class Seen(Protocol):
+    """What was read of a scene already."""
+
+    def state(self, motion_node: int) -> LinkState | None:
+        """Inertial frame and velocities of a body, if they were read."""
+
+    def place(self, node: int) -> Vec3 | None:
+        """Position of a node [m], if it was found."""
+
+
 class Sight:
     """The current state of a scene, read lazily. Call :meth:`invalidate` after anything has moved.
 
@@ -37,6 +47,8 @@ class Sight:
             joint_nodes: Joints whose coordinates :meth:`coordinates` gives, in this order.
         """
         self.scene = scene
+        self.seen: Seen | None = None
+        """What was read for formulas after the last step."""
         self._client_id = scene.client_id
         self._observed = joint_nodes
         self._joint_nodes = joint_nodes
@@ -128,9 +140,12 @@ class Sight:
     def state_of(self, motion_node: int) -> LinkState:
         """Inertial frame and velocities of a motion node's body, world axes."""
         state = self._states.get(motion_node)
+        if state is None and self.seen is not None:
+            state = self.seen.state(motion_node)
         if state is None:
             link = self.scene.core.world.link_of(motion_node)
-            state = self._states[motion_node] = link_state(self._client_id, *link)
+            state = link_state(self._client_id, *link)
+        self._states[motion_node] = state
         return state
 
     def velocity(self, body: NodeKey) -> Vec3:
@@ -154,8 +169,11 @@ class Sight:
         if index is None:
             index = self._index_of[node] = self.scene.node(node).index
         place = self._places.get(index)
+        if place is None and self.seen is not None:
+            place = self.seen.place(index)
         if place is None:
-            place = self._places[index] = self._find_place(index)
+            place = self._find_place(index)
+        self._places[index] = place
         return place
 
     def _find_place(self, node: int) -> Vec3:
