@@ -5,8 +5,8 @@ Kernels go through the tables of all copies in one call; see :mod:`gltf_bullet.s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.solver.formulas import COPY
-from gltf_bullet.transforms import IntArray, Vec3
+from gltf_bullet.transforms import FloatArray, IntArray, Vec3
 
 State: TypeAlias = tuple[Number, ...]
 """Position [3] of an inertial frame, rotation xyzw, velocity [3] and spin [3], world axes."""
@@ -33,13 +33,16 @@ _AT_REST = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, *[0.0] * 6)
 class Happened(Protocol):
     """What has happened in a step, for numbers that Python fills in."""
 
-    events: Sequence[TriggerEvent]
-    sent: Sequence[SentEvent]
-    variables_before: Sequence[float]
-    has_stepped: bool
+    events: tuple[TriggerEvent, ...]
+    sent: list[SentEvent]
+    variables_before: tuple[Any, ...]
+
+    @property
+    def has_stepped(self) -> bool:
+        """True after the first step of an episode."""
 
 
-Fill: TypeAlias = Callable[[Happened], Iterable[float]]
+Fill: TypeAlias = Callable[[Happened], Sequence[float] | FloatArray]
 """Computes numbers that only Python knows."""
 
 
@@ -61,7 +64,7 @@ class Look:
         """Numbers that Python fills in at each step."""
         self.counts: list[tuple[slice, Fill]] = []
         """Numbers that Python fills in, zero in steps without an event."""
-        self.settled: list[tuple[slice, Callable[[], Iterable[float]]]] = []
+        self.settled: list[tuple[slice, Callable[[], Sequence[float]]]] = []
         """Numbers that change only where a node is put elsewhere, or a body gets another mass."""
         self.states: dict[int, State] = {}
         self._dofs: dict[DofHandle, tuple[tuple[Number, ...], tuple[Number, ...]]] = {}
@@ -81,7 +84,7 @@ class Look:
         self.counts.append((_places_of((found,)), lambda step: (fill(step),)))
         return found
 
-    def known(self, count: int, compute: Callable[[], Iterable[float]]) -> tuple[Symbol, ...]:
+    def known(self, count: int, compute: Callable[[], Sequence[float]]) -> tuple[Symbol, ...]:
         """Numbers that change only where a node is put elsewhere, or a body gets another mass."""
         found = self.maker.several(count)
         self.settled.append((_places_of(found), compute))
@@ -154,7 +157,7 @@ class Look:
     # --- triggers and graphs --------------------------------------------------------------------
 
     def entered(self, trigger: NodeKey, body: NodeKey | None) -> Number:
-        """True if something came into a trigger in this step; ``body``: the only one that counts."""
+        """True if something, or just ``body``, came into a trigger in this step."""
         node = self.scene.triggers[trigger].node
         only = None if body is None else self.scene.bodies[body].node
         return self.counted(lambda step: have_entered(step.events, node, only))
@@ -292,8 +295,9 @@ class CopyTable:
         if found is None:
             return None
         at, cells = found[0].place, self._cells
-        numbers = tuple(cells[at : at + 13])
-        return numbers[:3], numbers[3:7], numbers[7:10], numbers[10:]
+        x, y, z, i, j, k, w, *velocities = cells[at : at + 13].tolist()
+        u, v, t, p, q, r = velocities
+        return (x, y, z), (i, j, k, w), (u, v, t), (p, q, r)
 
     def read(self) -> None:
         """Read the engine by PyBullet's calls."""

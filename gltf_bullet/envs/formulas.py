@@ -40,7 +40,7 @@ class Eyes(Protocol):
         """Velocity of a body's centre of mass [m/s], world axes."""
 
     def entered(self, trigger: NodeKey, body: NodeKey | None) -> Number:
-        """True if something came into a trigger in this step; ``body``: the only one that counts."""
+        """True if something, or just ``body``, came into a trigger in this step."""
 
     def variable(self, variable: int | str) -> Number:
         """A variable of the file's behavior graph."""

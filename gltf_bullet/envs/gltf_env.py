@@ -26,9 +26,9 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
     """One asset, stepped alone. Also ``gymnasium.make("gltf_bullet/Gltf-v0", path=...)``.
 
     The world is opened at the first reset, in the process that runs it, and closed by
-    :meth:`close`, or with the environment when nobody holds it any more. Pickles and copies start without one; they keep the random numbers' state.
-    ``info`` has ``randomization`` (pointer to drawn value) at resets and ``events`` (of triggers,
-    over all engine steps) at steps.
+    :meth:`close`, or with the environment when nobody holds it any more. Pickles and copies start
+    without one; they keep the random numbers' state. ``info`` has ``randomization`` (pointer to
+    drawn value) at resets and ``events`` (of triggers, over all engine steps) at steps.
     """
 
     # gymnasium declares this as an ordinary attribute.
@@ -141,7 +141,8 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
 
     def _look(self, episode: Episode) -> FloatArray:
         """Observations, reward and end of the kernels' terms."""
-        return look_at([episode], episode.table.row, len(self.observation_names))[0]
+        seen: FloatArray = look_at([episode], episode.table.row, len(self.observation_names))[0]
+        return seen
 
     def _shown(self, seen: FloatArray, episode: Episode) -> Observation:
         return self._outline.observations.shown(seen[:-2], [episode.scene])

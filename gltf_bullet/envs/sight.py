@@ -251,7 +251,7 @@ class Now:
         return self._sight.velocity(body)
 
     def entered(self, trigger: NodeKey, body: NodeKey | None) -> bool:
-        """True if something came into a trigger in this step; ``body``: the only one that counts."""
+        """True if something, or just ``body``, came into a trigger in this step."""
         scene = self._sight.scene
         only = None if body is None else scene.bodies[body].node
         return have_entered(self._context.events, scene.triggers[trigger].node, only)

@@ -10,8 +10,16 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from gltf_bullet.numba_aot import IntTable, call, doubles_at, entry, floats_at, ints_at, kernel
-from gltf_bullet.numba_aot import words_at
+from gltf_bullet.numba_aot import (
+    IntTable,
+    call,
+    doubles_at,
+    entry,
+    floats_at,
+    ints_at,
+    kernel,
+    words_at,
+)
 from gltf_bullet.solver.engine.calls import (
     Engine,
     ask_links,
@@ -160,9 +168,7 @@ def _evaluate(formula: IntArray, numbers: FloatArray) -> None:
 
 
 @kernel
-def _read_body(
-    engine: Engine, client: int, reads: IntArray, at: int, numbers: FloatArray
-) -> bool:
+def _read_body(engine: Engine, client: int, reads: IntArray, at: int, numbers: FloatArray) -> bool:
     """Read one body; ``False`` if the engine does not answer."""
     body, joints, links = reads[at], reads[at + READ.joints], reads[at + READ.links]
     status = ask_links(engine, client, body) if links else ask_state(engine, client, body)
@@ -181,8 +187,8 @@ def _read_body(
         here, state = engine.scratch_address + 64, reads[at + LINK.state]
         if low_half(call(engine.link_state, (client, status, reads[at], here))) == 0:
             return False
-        # b3LinkState: centre of mass and its rotation [7], the same in the link [7], the link's
-        # frame [7], velocity [3], spin [3], ...
+        # A b3LinkState begins with the poses of the centre of mass, in the world and in the link,
+        # and of the link's frame, 7 numbers each; velocity and spin follow.
         copy_floats(here, 7, numbers, state)
         copy_floats(here + 8 * 21, 6, numbers, state + 7)
         at += LINK.size

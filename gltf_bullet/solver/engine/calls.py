@@ -210,6 +210,7 @@ def low_half(word: int) -> int:
 
 @kernel
 def copy_floats(address: int, count: int, floats: FloatArray, at: int) -> None:
+    """Copy floats from memory into an array, from number ``at`` on."""
     source = doubles_at(address, count)
     for k in range(count):
         floats[at + k] = source[k]
