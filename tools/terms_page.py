@@ -33,7 +33,7 @@ class Described:
     name: str
     what: str
     result: str
-    """Of ``seen``; ``""`` without one."""
+    """Of ``formula``; ``""`` without one."""
     fields: tuple[tuple[str, str, str], ...]
     """Name, default and description of each."""
 
@@ -46,7 +46,7 @@ def described_classes(path: Path) -> dict[str, Described]:
 
 
 def _described(item: ast.ClassDef) -> Described:
-    calls = (f for f in item.body if isinstance(f, ast.FunctionDef) and f.name == "seen")
+    calls = (f for f in item.body if isinstance(f, ast.FunctionDef) and f.name == "formula")
     call = next(calls, None)
     return Described(
         name=item.name,

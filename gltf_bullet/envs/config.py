@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from gltf_bullet.envs.sight import NodeKey, SentEvent, StepContext
+from gltf_bullet.envs.formulas import NodeKey
+from gltf_bullet.envs.sight import SentEvent, StepContext
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.placement import UpAxis
 from gltf_bullet.transforms import Vec3

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gltf_bullet.envs.config import EnvConfig
+from gltf_bullet.envs.sight import graph_of
 from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.runtime.scene import Scene
-
-if TYPE_CHECKING:
-    from gltf_bullet.runtime.acting.behavior_view import BehaviorView
 
 
 def require_names(scene: Scene, config: EnvConfig) -> None:
@@ -48,17 +46,6 @@ def require_names(scene: Scene, config: EnvConfig) -> None:
                     raise IndexError(f"{where}.dof is {term.dof}; the joint has {count}")
     for pointer in config.randomization:
         _look_up(scene.get, pointer, "randomization")
-
-
-def graph_of(scene: Scene) -> BehaviorView:
-    """The view of the file's behavior graph.
-
-    Raises:
-        KeyError: The file has none, or it does not run.
-    """
-    if scene.behavior is None:
-        raise UnknownNameError(f"{scene.asset.path} has no behavior graph that runs")
-    return scene.behavior
 
 
 def _look_up(get: Callable[[Any], object], name: Any, where: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,13 +10,14 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from gltf_bullet.bullet.joints.dof_reader import DofReader
-from gltf_bullet.bullet.state import LinkState
 from gltf_bullet.envs.config import EnvConfig, NodeKey
-from gltf_bullet.envs.sight import Sight, turned
+from gltf_bullet.envs.copy_table import Look
+from gltf_bullet.envs.formulas import Number, choose, larger, less, smaller, turned
+from gltf_bullet.envs.sight import Sight
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
-from gltf_bullet.transforms import Pose, Vec3
+from gltf_bullet.transforms import FloatArray
 
 Observation: TypeAlias = "npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]"
 
@@ -132,55 +132,37 @@ class Observations:
         """A reader of a scene of the same asset."""
         return Sight(scene, self.joint_nodes)
 
-    def numbers(
-        self,
-        sight: Sight,
-        origin: Vec3,
-        events: Sequence[TriggerEvent],
-        *,
-        has_stepped: bool = True,
-    ) -> list[float]:
-        """All numbers of the current scene, in the order of :attr:`names`.
-
-        Args:
-            sight: From :meth:`sight_of`.
-            origin: Position of the asset in the world [m].
-            events: Trigger events of the whole step, so that short visits count.
-            has_stepped: True if the engine's contacts belong to this episode.
-        """
-        numbers: list[float] = []
-        if self._dof_count:
-            positions, velocities = sight.coordinates()
-            numbers = positions + velocities
-        if self.body_nodes:
-            plans = sight.scene.core.world.plan.bodies.bodies
-            for node in self.body_nodes:
-                inertial = plans[node].body_from_inertial
-                numbers += _body_numbers(sight.state_of(node), inertial, origin)
+    def write(self, look: Look) -> list[Number]:
+        """Write down all numbers, in the order of :attr:`names`."""
+        controls, scene = look.scene.core.joint_controls, look.scene
+        handles = [handle for node in self.joint_nodes for handle in controls.dofs(node)]
+        numbers: list[Number] = []
+        for which in (0, 1):
+            for handle in handles:
+                numbers += look.coordinates(handle)[which]
+        for node in self.body_nodes:
+            numbers += _body_numbers(look, node)
         for node in self.place_nodes:
-            (x, y, z), (a, b, c) = sight.place(node), origin
-            numbers += (x - a, y - b, z - c)
+            numbers += look.place(node)
         if self.trigger_nodes:
-            numbers += _inside(sight.scene, self.trigger_nodes, events)
+            nodes = self.trigger_nodes
+            numbers += look.given(len(nodes), lambda step: _inside(scene, nodes, step.events))
         if self.contact_nodes:
-            rows = _contact_rows(sight.scene, self.contact_nodes, has_stepped)
-            numbers += rows.ravel().tolist()
+            numbers += look.given(
+                4 * len(self.contact_nodes),
+                lambda step: _contact_rows(scene, self.contact_nodes, step.has_stepped).ravel(),
+            )
         return numbers
 
-    def shown(self, numbers: list[float], scene: Scene) -> Observation:
-        """Shape the numbers of one environment like :attr:`space`.
+    def shown(self, numbers: FloatArray, scenes: Sequence[Scene]) -> Observation:
+        """Shape the numbers of environments like :attr:`space`.
 
         Args:
-            numbers: From :meth:`numbers`.
-            scene: The scene of the numbers, for the camera.
+            numbers: In the range of 32 bits, shape [n], or [environments, n].
+            scenes: The scenes of the numbers, for the camera.
         """
-        row = _narrow(numbers)
-        return row if self._is_flat else self._dictionary(row, [scene])
-
-    def stacked(self, rows: list[list[float]], scenes: Sequence[Scene]) -> Observation:
-        """Shape numbers of many environments like :meth:`shown`, with one axis more in front."""
-        numbers = _narrow(list(chain.from_iterable(rows))).reshape(len(rows), -1)
-        return numbers if self._is_flat else self._dictionary(numbers, scenes)
+        narrow = numbers.astype(np.float32)
+        return narrow if self._is_flat else self._dictionary(narrow, scenes)
 
     def _dictionary(
         self, numbers: npt.NDArray[np.float32], scenes: Sequence[Scene]
@@ -205,16 +187,6 @@ _BODY_NAMES = (
 
 def _box(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]) -> spaces.Box:
     return spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
-
-
-def _narrow(numbers: list[float]) -> npt.NDArray[np.float32]:
-    """Convert to float32 within its finite range: bodies that were flung away have a position."""
-    # NaN fails this test, too.
-    if sum(map(abs, numbers)) <= _LARGEST:
-        return np.array(numbers, dtype=np.float32)
-    wide = np.nan_to_num(np.array(numbers), posinf=_LARGEST, neginf=-_LARGEST)
-    narrow: npt.NDArray[np.float32] = np.clip(wide, -_LARGEST, _LARGEST).astype(np.float32)
-    return narrow
 
 
 def _solid_node(scene: Scene, key: NodeKey) -> int:
@@ -248,28 +220,32 @@ def _contact_rows(scene: Scene, nodes: Sequence[int], has_stepped: bool) -> npt.
 
 def _inside(scene: Scene, nodes: Sequence[int], events: Sequence[TriggerEvent]) -> list[float]:
     """1 if something is or was inside each trigger in the step, else 0."""
-    crossed = {event.trigger_node for event in events}  # also those that have left
     reports = scene.core.reports
+    if not (events or reports.triggers.overlap):
+        return [0.0] * len(nodes)
+    crossed = {event.trigger_node for event in events}  # also those that have left
     return [float(node in crossed or bool(reports.overlapping(node))) for node in nodes]
 
 
-def _body_numbers(state: LinkState, body_from_inertial: Pose, origin: Vec3) -> tuple[float, ...]:
-    """Position, rotation, velocity and spin of a node's body; arrays take five times as long."""
-    (x, y, z), (i, j, k, w), linear, angular = state
-    (p, q, r, s), offset = body_from_inertial.rotation_xyzw, body_from_inertial.translation
-    if s != 1.0:
-        # The inertial frame is turned in the body: body = inertial * (inertial in body)^-1.
-        i, j, k, w = (
-            s * i - w * p - j * r + k * q,
-            s * j - w * q - k * p + i * r,
-            s * k - w * r - i * q + j * p,
-            s * w + i * p + j * q + k * r,
-        )
-    if any(offset):
-        a, b, c = turned((i, j, k, w), offset)
-        x, y, z = x - a, y - b, z - c
-    if w < 0.0:  # of the two quaternions of a rotation, the one with w >= 0
-        i, j, k, w = -i, -j, -k, -w
+def _body_numbers(look: Look, node: int) -> tuple[Number, ...]:
+    """Position, rotation, velocity and spin of a node's body."""
+
+    def inertial() -> tuple[float, ...]:
+        pose = look.world.plan.bodies.bodies[node].body_from_inertial
+        return *pose.rotation_xyzw, *pose.translation
+
+    x, y, z, i, j, k, w, *velocities = look.state(node)
+    p, q, r, s, *offset = look.known(7, inertial)
+    # The inertial frame may be turned in the body: body = inertial * (inertial in body)^-1.
+    i, j, k, w = (
+        s * i - w * p - j * r + k * q,
+        s * j - w * q - k * p + i * r,
+        s * k - w * r - i * q + j * p,
+        s * w + i * p + j * q + k * r,
+    )
+    a, b, c = turned((i, j, k, w), offset)
+    # Of the two quaternions of a rotation, the one with w >= 0.
+    sign = choose(less(w, 0.0), -1.0, 1.0)
     # Rounding may leave a component just above 1.
-    turn = (min(max(i, -1.0), 1.0), min(max(j, -1.0), 1.0), min(max(k, -1.0), 1.0), min(w, 1.0))
-    return (x - origin[0], y - origin[1], z - origin[2], *turn, *linear, *angular)
+    turn = [smaller(larger(sign * part, -1.0), 1.0) for part in (i, j, k, w)]
+    return (x - a, y - b, z - c, *turn, *velocities)

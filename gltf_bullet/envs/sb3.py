@@ -25,8 +25,8 @@ class GltfSb3VecEnv(VecEnv):  # type: ignore[misc]  # the library may be missing
 
     A copy whose episode has ended starts anew in the same step. Its ``info`` has
     ``terminal_observation``, ``TimeLimit.truncated``, and ``randomization`` of the new episode;
-    every ``info`` has ``events`` of the step. There is one world for all copies, so attributes
-    and methods are those of the ``GltfVectorEnv``, the same for each.
+    every ``info`` has ``events`` of the step. Attributes and methods are those of the
+    ``GltfVectorEnv``, the same for each copy.
     """
 
     def __init__(
@@ -34,16 +34,13 @@ class GltfSb3VecEnv(VecEnv):  # type: ignore[misc]  # the library may be missing
         path: str | os.PathLike[str] | bytes,
         count: int,
         config: EnvConfig | None = None,
-        *,
-        spacing: float | None = None,
     ) -> None:
-        """Read the file and make the spaces; the world is opened at the first reset.
+        """Read the file and make the spaces; the worlds are opened at the first reset.
 
         Args:
             path: A ``.gltf`` or ``.glb`` file, or the bytes of a self-contained one.
             count: Number of copies.
             config: The config of a single environment.
-            spacing: See ``GltfVectorEnv`` [m].
 
         Raises:
             AssetError: The file cannot be used.
@@ -51,7 +48,7 @@ class GltfSb3VecEnv(VecEnv):  # type: ignore[misc]  # the library may be missing
             ValueError: ``count`` < 1, or the range of a drive is unknown.
         """
         mode = AutoresetMode.SAME_STEP
-        self.envs = GltfVectorEnv(path, count, config, spacing=spacing, autoreset_mode=mode)
+        self.envs = GltfVectorEnv(path, count, config, autoreset_mode=mode)
         """The vector environment of the copies."""
         self._actions: npt.NDArray[np.float32] | None = None
         super().__init__(count, self.envs.single_observation_space, self.envs.single_action_space)
@@ -90,7 +87,7 @@ class GltfSb3VecEnv(VecEnv):  # type: ignore[misc]  # the library may be missing
         return observed, rewards.astype(np.float32), terminated | truncated, found
 
     def close(self) -> None:
-        """Close the world."""
+        """Close the worlds."""
         self.envs.close()
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:

@@ -1,17 +1,17 @@
 """Ready terms for rewards and ends of episodes; all are picklable values.
 
 Each is a :data:`~gltf_bullet.envs.config.Term`: its value counts as reward, and ends the episode
-if it is not zero. Points and heights are in the Bullet world.
+if it is not zero. Points and heights are in the Bullet world. Each states a formula, which is
+written down when an environment is made, so that a step runs no Python for it.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from gltf_bullet.envs.config import NodeKey, StepContext
-from gltf_bullet.envs.sight import Sight, SightTerm
-from gltf_bullet.errors import UnknownNameError
+from gltf_bullet.envs.config import NodeKey
+from gltf_bullet.envs.formulas import Eyes, Number, at_most, choose, less, root, squares
+from gltf_bullet.envs.sight import SightTerm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class Alive(SightTerm):
     weight: float = 1.0
     """Reward per step."""
 
-    def seen(self, sight: Sight, context: StepContext) -> float:
+    def formula(self, eyes: Eyes) -> Number:
         """The weight."""
         return self.weight
 
@@ -37,9 +37,10 @@ class Distance(SightTerm):
     weight: float = -1.0
     """Reward per metre."""
 
-    def seen(self, sight: Sight, context: StepContext) -> float:
+    def formula(self, eyes: Eyes) -> Number:
         """The distance between the origins of both nodes, weighted."""
-        return self.weight * math.dist(sight.place(self.node), sight.place(self.target))
+        apart = [b - a for a, b in zip(eyes.place(self.node), eyes.place(self.target), strict=True)]
+        return self.weight * root(squares(apart))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +54,9 @@ class Height(SightTerm):
     weight: float = 1.0
     """Reward per metre."""
 
-    def seen(self, sight: Sight, context: StepContext) -> float:
+    def formula(self, eyes: Eyes) -> Number:
         """The height above the copy's origin, weighted."""
-        height = sight.place(self.node)[self.axis] - context.origin[self.axis]
-        return self.weight * height
+        return self.weight * eyes.place(self.node)[self.axis]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +70,9 @@ class Speed(SightTerm):
     weight: float = 1.0
     """Reward per metre per second."""
 
-    def seen(self, sight: Sight, context: StepContext) -> float:
+    def formula(self, eyes: Eyes) -> Number:
         """The velocity of its centre of mass along the axis, weighted."""
-        return self.weight * sight.velocity(self.body)[self.axis]
+        return self.weight * eyes.velocity(self.body)[self.axis]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +86,9 @@ class Below(SightTerm):
     axis: int = 2
     """Axis of the world that is up: 0, 1, 2 for X, Y, Z."""
 
-    def seen(self, sight: Sight, context: StepContext) -> bool:
+    def formula(self, eyes: Eyes) -> Number:
         """True if it is below."""
-        return sight.place(self.node)[self.axis] - context.origin[self.axis] < self.height
+        return less(eyes.place(self.node)[self.axis], self.height)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +104,12 @@ class JointOutside(SightTerm):
     dof: int = 0
     """Index of the joint's degree of freedom."""
 
-    def seen(self, sight: Sight, context: StepContext) -> bool:
+    def formula(self, eyes: Eyes) -> Number:
         """True if the coordinate is outside."""
-        return not self.low <= sight.joint(self.joint, self.dof) <= self.high
+        position = eyes.joint(self.joint, self.dof)
+        # What is no number is outside.
+        is_inside = choose(at_most(self.low, position), at_most(position, self.high), 0.0)
+        return choose(is_inside, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +119,9 @@ class ControlCost(SightTerm):
     weight: float = -0.01
     """Reward per squared unit of normalised action."""
 
-    def seen(self, sight: Sight, context: StepContext) -> float:
+    def formula(self, eyes: Eyes) -> Number:
         """The sum of the squares, weighted."""
-        return self.weight * float(context.action @ context.action)
+        return self.weight * squares(eyes.action)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,19 +135,9 @@ class TriggerEntered(SightTerm):
     weight: float = 1.0
     """Reward per step in which something came in."""
 
-    def seen(self, sight: Sight, context: StepContext) -> float:
+    def formula(self, eyes: Eyes) -> Number:
         """The weight if something entered, else 0."""
-        if not context.events:
-            return 0.0
-        trigger = sight.scene.triggers[self.trigger].node
-        body = None if self.body is None else sight.scene.bodies[self.body].node
-        entered = any(
-            event.kind == "entered"
-            and event.trigger_node == trigger
-            and (body is None or event.motion_node == body)
-            for event in context.events
-        )
-        return self.weight if entered else 0.0
+        return choose(eyes.entered(self.trigger, self.body), self.weight, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,15 +151,11 @@ class Variable(SightTerm):
     growth: bool = False
     """True if its growth in this step counts, instead of its value."""
 
-    def seen(self, sight: Sight, context: StepContext) -> float:
+    def formula(self, eyes: Eyes) -> Number:
         """The value, or its growth, weighted."""
-        behavior = sight.scene.behavior
-        if behavior is None:
-            raise UnknownNameError(f"{sight.scene.asset.path} has no behavior graph that runs")
-        index = behavior.variables.index_of(self.variable)
-        value = float(behavior.variables[index])
+        value = eyes.variable(self.variable)
         if self.growth:
-            value -= float(context.variables_before[index])
+            value = value - eyes.variable_before(self.variable)
         return self.weight * value
 
 
@@ -179,6 +168,6 @@ class EventSent(SightTerm):
     weight: float = 1.0
     """Reward per event."""
 
-    def seen(self, sight: Sight, context: StepContext) -> float:
+    def formula(self, eyes: Eyes) -> Number:
         """The weight times the number of such events in this step."""
-        return self.weight * sum(sent.event == self.event for sent in context.sent)
+        return self.weight * eyes.sent(self.event)

@@ -84,7 +84,7 @@ def test_chance_follows_the_seed_of_the_environment(task: Path) -> None:
     assert len(set(luck(3))) == 3
 
 
-def test_copies_in_one_world_have_a_graph_each(task: Path) -> None:
+def test_copies_have_a_graph_each(task: Path) -> None:
     env = GltfVectorEnv(task, 3, config())
     env.reset(seed=1)
     actions = np.array([[-1.0, -1.0], [0.0, -1.0], [1.0, 1.0]], np.float32)

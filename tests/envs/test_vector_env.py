@@ -1,9 +1,10 @@
-"""Many environments at once run as single ones do: gymnasium's and ours in one world."""
+"""Many environments at once run as single ones do: gymnasium's vectors and ours."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,17 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 from scipy import ndimage
 
 from gltf_bullet.envs import EnvConfig, GltfEnv, GltfVectorEnv, terms
-from tests.envs.assets import BALANCE, CART_POLE, GOAL_LINE, RANDOM_MASS, pushes, roll
+from tests.envs.assets import (
+    BALANCE,
+    CART_POLE,
+    GOAL_LINE,
+    RANDOM_MASS,
+    TASK,
+    WALK,
+    WALKER,
+    pushes,
+    roll,
+)
 
 SHOT = EnvConfig(
     frame_skip=60,
@@ -49,33 +60,64 @@ def test_processes_and_turns_give_equal_trajectories() -> None:
     assert (rewards == rewards_apart).all()
 
 
-def test_an_environment_that_goes_on_after_close_closes_again() -> None:
-    def worlds() -> int:
-        clients = range(64)
-        return sum(pybullet.getConnectionInfo(k)["isConnected"] for k in clients)
+def open_worlds() -> int:
+    return sum(pybullet.getConnectionInfo(k)["isConnected"] for k in range(64))
 
-    before = worlds()
+
+def test_an_environment_that_goes_on_after_close_closes_again() -> None:
+    before = open_worlds()
     env = GltfVectorEnv(CART_POLE, 2, BALANCE)
     for _ in range(2):
         env.reset(seed=0)
-        assert worlds() == before + 1
+        assert open_worlds() == before + 2
         env.close()
-        assert worlds() == before
+        assert open_worlds() == before
 
 
-@pytest.mark.parametrize("spacing", [0.0, 10.0])
-@pytest.mark.parametrize("config", [BALANCE, RANDOM_MASS], ids=["plain", "randomised"])
-def test_copies_in_one_world_move_as_single_environments_do(
-    config: EnvConfig, spacing: float
+@pytest.mark.parametrize("make", [partial(GltfVectorEnv, count=2), GltfEnv], ids=["many", "one"])
+@pytest.mark.parametrize("path", [CART_POLE, TASK], ids=["plain", "graph"])
+def test_an_environment_that_nobody_holds_gives_its_worlds_back(
+    make: Callable[..., GltfEnv | GltfVectorEnv], path: Path
 ) -> None:
-    actions, count = pushes(20), 3
-    many, rewards = course(GltfVectorEnv(CART_POLE, count, config, spacing=spacing), actions, 7)
+    before = open_worlds()
+    env = make(path, config=EnvConfig(actions=()))
+    env.reset(seed=0)
+    assert open_worlds() > before
+    del env
+    assert open_worlds() == before
+
+
+def test_a_world_that_took_the_place_of_an_abandoned_one_stays_open() -> None:
+    env = GltfEnv(CART_POLE, BALANCE)
+    env.reset(seed=0)
+    assert env.client_id is not None
+    pybullet.disconnect(env.client_id)
+    client = pybullet.connect(pybullet.DIRECT)
+    assert client == env.client_id  # PyBullet gives the lowest free one
+    del env
+    assert pybullet.isConnected(client)
+    pybullet.disconnect(client)
+
+
+@pytest.mark.parametrize(
+    ("path", "config"),
+    [(CART_POLE, BALANCE), (CART_POLE, RANDOM_MASS), (WALKER, WALK), (GOAL_LINE, SHOT)],
+    ids=["plain", "randomised", "contacts", "triggers"],
+)
+@pytest.mark.parametrize("count", [1, 3])
+def test_copies_move_as_single_environments_do_to_the_bit(
+    path: Path, config: EnvConfig, count: int
+) -> None:
+    vector = GltfVectorEnv(path, count, config)
+    drawn = np.random.default_rng(3).uniform(-1.0, 1.0, (12, *vector.single_action_space.shape))
+    actions = drawn.astype(np.float32)
+    many, rewards = course(vector, actions, 7)
     for k in range(count):
-        env = GltfEnv(CART_POLE, config)
+        env = GltfEnv(path, config)
         alone, rewards_alone = roll(env, actions, seed=7 + k)
         env.close()
-        assert np.allclose(many[:, k], alone, atol=1e-9 if spacing == 0.0 else 1e-5)
-        assert rewards[:, k] == pytest.approx(rewards_alone)
+        assert (many[:, k] == alone).all()
+        assert (rewards[:, k] == rewards_alone).all()
 
 
 def test_copies_with_contacts_and_triggers_start_over_on_their_own() -> None:
@@ -85,7 +127,7 @@ def test_copies_with_contacts_and_triggers_start_over_on_their_own() -> None:
     alone, rewards_alone = roll(env, actions, seed=0)
     env.close()
     assert sum(rewards_alone) == 2.0  # once in each of two episodes
-    assert np.allclose(many, alone[:, None], atol=1e-3)
+    assert (many == alone[:, None]).all()
     assert (rewards_alone == rewards.T).all()
 
 
@@ -150,7 +192,7 @@ def test_numbers_of_copies_seeds_and_actions_are_checked() -> None:
     env.close()
 
 
-def test_one_picture_shows_all_copies() -> None:
+def test_one_picture_has_a_tile_for_each_copy() -> None:
     with pytest.raises(ValueError, match="render_mode"):
         GltfVectorEnv(CART_POLE, 2, BALANCE, render_mode="human")
     env = GltfVectorEnv(CART_POLE, 4, BALANCE, render_mode="rgb_array")

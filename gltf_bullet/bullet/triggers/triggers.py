@@ -80,6 +80,10 @@ class Triggers:
         plans, bodies = plan.triggers, plan.bodies.bodies
         self.plans = plans
         self._overlaps: frozenset[int] = frozenset()
+        self._recalled: (
+            tuple[TriggerMemory, FloatArray, frozenset[int], FloatArray, FloatArray] | None
+        ) = None
+        """The state that was restored last, and what it has set."""
         self._velocities_of = velocities_of
         self.is_idle = not plans.volumes or not plans.colliders
         """True if there are no triggers, or no colliders for them."""
@@ -181,6 +185,11 @@ class Triggers:
         """
         if self.is_idle:
             return
+        arrays, known = self._arrays, self._recalled
+        if known is not None and known[0] is memory and known[1] is world_from_node:
+            # Every episode of an environment begins so.
+            _, _, self._overlaps, arrays.places[:], arrays.speeds[:] = known
+            return
         row_of = {node: row for row, node in enumerate(self.plans.nodes)}
         column_of = {c.node: column for column, c in enumerate(self.plans.colliders)}
         self._overlaps = frozenset(
@@ -188,12 +197,13 @@ class Triggers:
             for trigger, collider in memory.overlaps
             if trigger in row_of and collider in column_of
         )
-        arrays = self._arrays
         arrays.place_anew(world_from_node)
         for place, node in zip(arrays.places, arrays.nodes, strict=True):
             place[:] = memory.places.get(node, place)
         if len(memory.speeds) == len(arrays.speeds):
             arrays.speeds[:] = memory.speeds
+        places, speeds = arrays.places.copy(), arrays.speeds.copy()
+        self._recalled = (memory, world_from_node, self._overlaps, places, speeds)
 
     # --- the step -----------------------------------------------------------------------------
 
