@@ -370,6 +370,11 @@ class CopyTable:
             self._numbers[where] = compute()
         self._edits, self._plan = core.followers.edits, core.world.plan
 
+    @property
+    def needs_python(self) -> bool:
+        """True if something is known to Python only."""
+        return bool(self._look.fills or self._look.counts)
+
     def fill(self, step: Happened) -> None:
         """Fill in what only Python knows."""
         look, numbers = self._look, self._numbers

@@ -241,14 +241,21 @@ class Episode:
             terminated=terminated,
         )
 
+    def fill(self) -> None:
+        """Let the table have what only Python knows, before kernels look."""
+        self.table.refresh()
+        if not self.table.needs_python:
+            return
+        sight, self.sight.seen = self.sight, None  # kernels have not read this step yet
+        try:
+            self.table.fill(self)
+        finally:
+            sight.seen = self.table
+            sight.invalidate()
+
     def ask(self, term: Term) -> float | bool:
         """Return the value of a function of the user's for an observation."""
-        table, self.sight.seen = self.sight.seen, None  # kernels have not read this step yet
-        try:
-            return term(self.scene, self._context())
-        finally:
-            self.sight.seen = table
-            self.sight.invalidate()
+        return term(self.scene, self._context())
 
     def outcome(self, found: Sequence[float]) -> Outcome:
         """Judge a step.
@@ -295,8 +302,7 @@ def look_at(episodes: Sequence[Episode], rows: IntTable, count: int) -> FloatArr
     """
     results: FloatArray = np.zeros((len(episodes), count + 3))
     for episode in episodes:
-        episode.table.refresh()
-        episode.table.fill(episode)
+        episode.fill()
     if observe(rows, results.reshape(-1), count, 0):
         for k in np.flatnonzero(rows[:, COPY.is_read] == 0).tolist():
             episodes[k].table.read()

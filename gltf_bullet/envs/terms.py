@@ -470,15 +470,15 @@ class AirTime(SightTerm):
 
     body: NodeKey
     """Motion node of the foot."""
-    target: float = 0.5
+    threshold: float = 0.5
     """Time in the air that is worth nothing [s]; shorter times cost."""
     weight: float = 1.0
     """Reward per second."""
 
     def formula(self, eyes: Eyes) -> Number:
-        """The air time that has ended in this step minus the target, weighted; else 0."""
+        """The air time that has ended in this step minus the threshold, weighted; else 0."""
         ended = eyes.landed_after(self.body)
-        return choose(ended, self.weight * (ended - self.target), 0.0)
+        return choose(ended, self.weight * (ended - self.threshold), 0.0)
 
 
 # --- ends -----------------------------------------------------------------------------------------
