@@ -23,6 +23,7 @@ PAGE: Final = REFERENCE / "terms.md"
 TERMS: Final = PACKAGE / "envs" / "terms.py"
 CONFIG: Final = PACKAGE / "envs" / "config.py"
 SIGHT: Final = PACKAGE / "envs" / "sight.py"
+VALUES: Final = ("formula", "vector", "__call__")
 FIRST: Final = "## Rewards and ends"
 
 
@@ -33,7 +34,7 @@ class Described:
     name: str
     what: str
     result: str
-    """Of ``formula``; ``""`` without one."""
+    """Of the method that gives the value; ``""`` without one."""
     fields: tuple[tuple[str, str, str], ...]
     """Name, default and description of each."""
 
@@ -46,7 +47,7 @@ def described_classes(path: Path) -> dict[str, Described]:
 
 
 def _described(item: ast.ClassDef) -> Described:
-    calls = (f for f in item.body if isinstance(f, ast.FunctionDef) and f.name == "formula")
+    calls = (f for f in item.body if isinstance(f, ast.FunctionDef) and f.name in VALUES)
     call = next(calls, None)
     return Described(
         name=item.name,
@@ -86,7 +87,8 @@ def terms_page(introduction: str) -> str:
     parts = [
         introduction,
         FIRST,
-        "Values of `EnvConfig(rewards=..., terminations=...)`, from `gltf_bullet.envs.terms`.",
+        "Values of `EnvConfig(rewards=..., terminations=..., observed=..., success=...)`, from "
+        "`gltf_bullet.envs.terms`.",
         *(_section(term) for term in described_classes(TERMS).values()),
         "## Actions",
         _section(config["DriveAction"]),
@@ -94,6 +96,7 @@ def terms_page(introduction: str) -> str:
         _section(config["EventAction"]),
         "## The whole environment",
         _section(config["EnvConfig"]),
+        _section(config["ResetOptions"]),
         _section(config["CameraObservation"]),
         _section(config["StepContext"]),
         _section(config["SentEvent"]),
@@ -105,6 +108,8 @@ def _section(item: Described) -> str:
     text = f"### {item.name}\n\n{item.what}"
     if item.result:
         text += f"\nGives: {item.result[0].lower()}{item.result[1:]}"
+    if not item.fields:
+        return text
     rows = "\n".join(f"| `{name}` | {default} | {what} |" for name, default, what in item.fields)
     return f"{text}\n\n| Field | Default | Meaning |\n|---|---|---|\n{rows}"
 

@@ -12,8 +12,7 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 
 from gltf_bullet.envs.config import EnvConfig
-from gltf_bullet.envs.copy_view import CopyView
-from gltf_bullet.envs.vector_env import GltfVectorEnv
+from gltf_bullet.envs.vector_env import CopyView, GltfVectorEnv
 
 Indices: TypeAlias = "int | Iterable[int] | None"
 """Indices of copies; ``None`` for all."""
@@ -28,7 +27,7 @@ class GltfSb3VecEnv(VecEnv):  # type: ignore[misc]  # the library may be missing
     ``terminal_observation``, ``TimeLimit.truncated``, and ``randomization`` of the new episode;
     every ``info`` has ``events`` of the step, and ``is_success`` if the config says what that is.
     Attributes and methods by name are those of copies: see
-    :class:`~gltf_bullet.envs.copy_view.CopyView`.
+    :class:`~gltf_bullet.envs.vector_env.CopyView`.
     """
 
     def __init__(

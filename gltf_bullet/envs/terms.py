@@ -182,7 +182,10 @@ class Variable(SightTerm):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventSent(SightTerm):
-    """The file's behavior graph has sent a custom event: a reward, or an end."""
+    """The file's behavior graph has sent a custom event: a reward, or an end.
+
+    As an end it ends the step as well: no engine step follows the one in which it is sent.
+    """
 
     event: str
     """Id of the event."""
@@ -197,7 +200,7 @@ class EventSent(SightTerm):
 # --- distances and directions ---------------------------------------------------------------------
 
 
-class VectorTerm(SightTerm):
+class _VectorTerm(SightTerm):
     """A term of three numbers, or of the one along its ``axis``."""
 
     __slots__ = ()
@@ -219,7 +222,7 @@ class VectorTerm(SightTerm):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offset(VectorTerm):
+class Offset(_VectorTerm):
     """The way from a node to another one, such as from a hand to its goal."""
 
     node: NodeKey
@@ -326,7 +329,7 @@ class Tipped(SightTerm):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectedGravity(VectorTerm):
+class ProjectedGravity(_VectorTerm):
     """The direction of gravity in a node's axes, a unit vector: posture without heading."""
 
     node: NodeKey
@@ -349,7 +352,7 @@ class ProjectedGravity(VectorTerm):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BodyVelocity(VectorTerm):
+class BodyVelocity(_VectorTerm):
     """The velocity of a body in its own axes."""
 
     body: NodeKey
@@ -366,7 +369,7 @@ class BodyVelocity(VectorTerm):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BodySpin(VectorTerm):
+class BodySpin(_VectorTerm):
     """The angular velocity of a body in its own axes."""
 
     body: NodeKey

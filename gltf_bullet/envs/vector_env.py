@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,10 +18,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from gltf_bullet.envs.config import EnvConfig
-from gltf_bullet.envs.copy_view import CopyView
 from gltf_bullet.envs.episode import Episode, copy_rows, look_at, open_episode, outline_of
 from gltf_bullet.envs.observations import Observation
 from gltf_bullet.runtime.asset import read_asset
+from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import BoolArray, FloatArray
 
 
@@ -358,6 +359,79 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_episodes": [], "_copies": []}
+
+
+class CopyView:
+    """Has what a :class:`~gltf_bullet.envs.gltf_env.GltfEnv` has, except ``reset`` and ``step``.
+
+    Attributes that are set stay with the copy.
+    """
+
+    def __init__(self, envs: GltfVectorEnv, number: int) -> None:
+        self._holder = weakref.ref(envs)  # which is to go when nobody holds it any more
+        self._number = number
+        self.path = envs.path
+        self.observation_space = envs.single_observation_space
+        self.action_space = envs.single_action_space
+        self.observation_names = envs.observation_names
+        self.metadata = envs.metadata
+        self.spec = None
+
+    @property
+    def _envs(self) -> GltfVectorEnv:
+        envs = self._holder()
+        if envs is None:
+            raise ReferenceError("the vector environment of this copy is gone")
+        return envs
+
+    @property
+    def unwrapped(self) -> CopyView:
+        """The copy itself."""
+        return self
+
+    @property
+    def config(self) -> EnvConfig:
+        """The settings."""
+        return self._envs.config
+
+    @property
+    def render_mode(self) -> str | None:
+        """``"rgb_array"`` or ``None``."""
+        return self._envs.render_mode
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """The copy's random numbers."""
+        return self._envs.generators[self._number]
+
+    @property
+    def scene(self) -> Scene:
+        """The scene that runs in the copy's world.
+
+        Raises:
+            gymnasium.error.ResetNeeded: Before the first reset.
+        """
+        return self._envs.running()[self._number].scene
+
+    @property
+    def client_id(self) -> int | None:
+        """Client id of the copy's PyBullet world; ``None`` before the first reset."""
+        episodes = self._envs.episodes
+        return episodes[self._number].scene.client_id if episodes else None
+
+    def render(self) -> npt.NDArray[np.uint8] | None:
+        """A picture, shape [height, width, 3], with ``render_mode="rgb_array"``; else ``None``.
+
+        Raises:
+            gymnasium.error.ResetNeeded: Before the first reset.
+        """
+        if self.render_mode is None:
+            return None
+        return self.scene.pictures.rgb(size=self.config.picture_size)
+
+    def get_wrapper_attr(self, name: str) -> Any:
+        """An attribute by name, as of gymnasium's environments."""
+        return getattr(self, name)
 
 
 def make_vector_env(
