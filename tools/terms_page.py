@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import Final
 
 from tools.list_issues import PACKAGE, REFERENCE
@@ -105,9 +106,9 @@ def terms_page(introduction: str) -> str:
 
 
 def _section(item: Described) -> str:
-    text = f"### {item.name}\n\n{item.what}"
+    text = f"### {item.name}\n\n{fill(item.what, 118)}"
     if item.result:
-        text += f"\nGives: {item.result[0].lower()}{item.result[1:]}"
+        text += "\n" + fill(f"Gives: {item.result[0].lower()}{item.result[1:]}", 118)
     if not item.fields:
         return text
     rows = "\n".join(f"| `{name}` | {default} | {what} |" for name, default, what in item.fields)
