@@ -23,7 +23,14 @@ from gltf_bullet.solver.engine.stepping import Watcher, watcher_at
 from gltf_bullet.solver.tables import Place
 from gltf_bullet.solver.triggers import layout
 from gltf_bullet.solver.triggers.layout import (
-    FIND, FOLLOW, FRAME, PAIR, PART, PLACE, SOURCE, triggers_at
+    FIND,
+    FOLLOW,
+    FRAME,
+    PAIR,
+    PART,
+    PLACE,
+    SOURCE,
+    triggers_at,
 )  # fmt: skip
 from gltf_bullet.solver.triggers.watching import FAST_SHARE, watch
 from gltf_bullet.transforms import (
