@@ -20,11 +20,8 @@ from gltf_bullet.bullet.triggers.overlap_probe import Probe, ScrewMotion, Solid,
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.planning.triggers import TriggerPlans
 from gltf_bullet.scene import NodeTree
-from gltf_bullet.solver.triggers.layout import PASSES, TOUCHES, UNSURE
+from gltf_bullet.solver.triggers.layout import JUMP, PASSES, TOUCHES, UNSURE
 from gltf_bullet.transforms import FloatArray, IntArray
-
-_JUMP = 2.0
-"""Ratio of displacement to that of the velocities, above which a body was put where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +186,7 @@ class Triggers:
         if known is not None and known[0] is memory and known[1] is world_from_node:
             # Every episode of an environment begins so.
             _, _, self._overlaps, arrays.places[:], arrays.speeds[:] = known
+            arrays.forget()
             return
         row_of = {node: row for row, node in enumerate(self.plans.nodes)}
         column_of = {c.node: column for column, c in enumerate(self.plans.colliders)}
@@ -198,6 +196,7 @@ class Triggers:
             if trigger in row_of and collider in column_of
         )
         arrays.place_anew(world_from_node)
+        arrays.forget()
         for place, node in zip(arrays.places, arrays.nodes, strict=True):
             place[:] = memory.places.get(node, place)
         if len(memory.speeds) == len(arrays.speeds):
@@ -212,19 +211,24 @@ class Triggers:
         """True if any collider is inside a volume."""
         return bool(self._overlaps)
 
+    @property
+    def need_looks(self) -> bool:
+        """True if Python has to see if a collider that is inside of a volume stays there."""
+        return bool(self._overlaps) and not self._arrays.is_known
+
     def watcher(self, free_bodies: Sequence[int]) -> IntArray:
         """Return the array by which kernels find pairs; see :meth:`after_watched_step`."""
         return self._arrays.watcher(free_bodies)
 
     def after_watched_step(self, count: int, time_step: float) -> list[Crossing]:
         """Do as :meth:`after_step` does, where a kernel has found ``count`` pairs already."""
-        if not count and not self._overlaps:
-            return []
         if count < 0:
             self._correct_starts(self._arrays.fast(), time_step)
             count = self._arrays.find(time_step)
         elif not self._arrays.is_room(count):
             count = self._arrays.find(time_step)
+        if not count and not self.need_looks:
+            return []
         return self._settle(self._arrays.pairs(count))
 
     def after_step(
@@ -258,7 +262,7 @@ class Triggers:
             if self._is_body[frame]:
                 velocity, _ = self._velocities_of(arrays.frame_nodes[frame])
             speed = max(float(np.linalg.norm(velocity)), float(arrays.speeds[frame]))
-            if way > _JUMP * time_step * speed + 0.5 * arrays.widest[frame]:
+            if way > JUMP * time_step * speed + 0.5 * arrays.widest[frame]:
                 arrays.begin_at(frame, now - time_step * velocity)
 
     def _settle(self, pairs: Sequence[Sequence[int]]) -> list[Crossing]:
@@ -270,6 +274,11 @@ class Triggers:
             for volume, collider, state in pairs
             if state & TOUCHES or (state & UNSURE and (volume, collider) in asked)
         }
+        self._arrays.set_inside(
+            (volume, collider)
+            for volume, collider, state in pairs
+            if state & TOUCHES or (state & UNSURE and (volume, collider) in asked)
+        )
         came, went = now - self._overlaps, self._overlaps - now
         passing = [
             (volume, collider)
@@ -293,17 +302,19 @@ class Triggers:
         volume_frames = arrays.frames_of_volumes([volume for volume, _ in pairs])
         frames = [arrays.frame_of[collider] for _, collider in pairs]
         poses = arrays.poses([*volume_frames, *frames])
-        return {
-            (volume, collider)
-            for (volume, collider), volume_frame, frame in zip(
-                pairs, volume_frames, frames, strict=True
-            )
-            if self._probe.gap(
+        found = set()
+        for (volume, collider), volume_frame, frame in zip(
+            pairs, volume_frames, frames, strict=True
+        ):
+            gap = self._probe.gap(
                 self._volume_solids[volume], poses[volume_frame],
                 self._solids[collider], poses[frame],
-            )
-            <= 0.0
-        }  # fmt: skip
+                within=arrays.thickness(volume, collider),
+            )  # fmt: skip
+            arrays.note_gap(volume, collider, gap)
+            if gap <= 0.0:
+                found.add((volume, collider))
+        return found
 
     def _passages(self, pairs: Sequence[tuple[int, int]]) -> list[Crossing]:
         """Return entry and exit of colliders that passed through a volume within the step."""

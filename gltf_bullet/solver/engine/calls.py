@@ -74,6 +74,9 @@ class Engine:
     step_command: int = _function("b3InitStepSimulationCommand")
     box_command: int = _function("b3InitAABBOverlapQuery")
     box_contents: int = _function("b3GetAABBOverlapResults")
+    ray_command: int = _function("b3CreateRaycastBatchCommandInit")
+    add_ray: int = _function("b3RaycastBatchAddRay")
+    ray_hits: int = _function("b3GetRaycastInformation")
     body_count: int = _function("b3GetNumBodies")
     body_id: int = _function("b3GetBodyUniqueId")
     constraint_count: int = _function("b3GetNumUserConstraints")
@@ -479,6 +482,41 @@ def is_alone_in_box(engine: Engine, client: int, body: int, low: int, high: int)
         if low_half(words_at(objects + 8 * k, 1)[0]) != body:
             return False
     return True
+
+
+MOST_RAYS = 256
+"""``MAX_RAY_INTERSECTION_BATCH_SIZE``: what a command holds."""
+
+
+@kernel
+def begin_rays(engine: Engine, client: int) -> int:
+    """Begin a cast of at most MOST_RAYS rays; the command for the functions below.
+
+    Nothing else may be asked of the engine until they are cast: there is one place for commands.
+    """
+    return int(call(engine.ray_command, (client,)))
+
+
+@kernel
+def add_ray(engine: Engine, command: int, start: int, end: int) -> None:
+    """Add a ray; ``start`` and ``end`` are the addresses of three numbers each."""
+    call(engine.add_ray, (command, start, end))
+
+
+@kernel
+def cast_rays(engine: Engine, client: int, command: int) -> int:
+    """Cast the rays; the address of their hits, which :func:`is_hit` takes."""
+    submit(engine, client, command)
+    call(engine.ray_hits, (client, engine.scratch_address))
+    # b3RaycastInformation: count (32 bits), address.
+    return int(engine.scratch[1])
+
+
+@kernel
+def is_hit(hits: int, ray: int) -> bool:
+    """Tell whether a ray hit anything."""
+    # b3RayHitInfo: 8 words, the second of which holds the body, -1 for none, and the link.
+    return bool(low_half(words_at(hits + 64 * ray, 2)[1]) >= 0)
 
 
 @kernel
