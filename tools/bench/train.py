@@ -195,7 +195,7 @@ TASKS = {
         asset=gripper_gltf(),
         config=EnvConfig(
             bodies=("Cube",),
-            camera=CameraObservation(width=PICTURE[0], height=PICTURE[1]),
+            camera=CameraObservation(width=PICTURE[0], height=PICTURE[1], follows=False),
             flat=False,
             rewards=(terms.Height(node="Cube"),),
             terminations=(lifted,),
