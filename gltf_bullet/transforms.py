@@ -23,6 +23,8 @@ IntArray: TypeAlias = npt.NDArray[np.intp]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Vec3: TypeAlias = tuple[float, float, float]
 Quat: TypeAlias = tuple[float, float, float, float]
+Parts: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
+"""Translation [m], rotation xyzw and scale of a local transform."""
 """A unit quaternion in xyzw order, as glTF and PyBullet store it."""
 
 
