@@ -279,6 +279,6 @@ def test_a_picture_draws_some_of_thousands_of_triggers() -> None:
         node["extensions"] = {KHR: {"trigger": {"geometry": {"shape": 0}}}}
     document = {"asset": {"version": "2.0"}, "extensionsUsed": [KHR], "scene": 0, **members}
     document["scenes"] = [{"nodes": list(range(count))}]
-    with world(json.dumps(document).encode()) as scene:
-        with pytest.warns(RuntimeWarning, match=f"{count} volumes.*{DRAWN_TRIGGERS} of them"):
-            scene.render(size=(32, 32), triggers=True)
+    told = pytest.warns(RuntimeWarning, match=f"{count} volumes.*{DRAWN_TRIGGERS} of them")
+    with world(json.dumps(document).encode()) as scene, told:
+        scene.render(size=(32, 32), triggers=True)
