@@ -9,7 +9,7 @@ from gltf_bullet.diagnostics import Diagnostics, Issue, Severity, with_names
 from gltf_bullet.errors import AssetError
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.options import LoadOptions, require_options
-from gltf_bullet.planning.contacts.slips import note_contacts
+from gltf_bullet.planning.contact_slips import note_contacts
 from gltf_bullet.runtime.content import read_content
 from gltf_bullet.runtime.physics_slips import physics_slips
 from gltf_bullet.runtime.placement import Placement
