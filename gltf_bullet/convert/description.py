@@ -71,6 +71,8 @@ class RoundShape:
     height: float
     """[m] From end to end; of a capsule between the centres of its caps."""
     is_capsule: bool
+    radius_top: float | None = None
+    """[m] Radius at the end towards +Z, 0 for a cone; ``None``: the same as at the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,8 @@ class ColliderDescription:
     """``None`` if only the coefficients and bits of the link are known."""
     scale: Vec3 = (1.0, 1.0, 1.0)
     """Scale of the shape, applied before its pose."""
+    is_trigger: bool = False
+    """True if it only reports overlaps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +308,8 @@ class StatedJoint:
     child_from_frame: Pose
     leader: str = ""
     """Name of the joint that it follows; empty without one."""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """Properties without a counterpart in glTF, as written to ``extras``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,3 +103,30 @@ ROBOT_ENGINE_LINES: Final = IssueKind(
     Severity.INFO,
     "PyBullet says of the robot: {lines}",
 )
+USD_APPROXIMATED: Final = IssueKind(
+    "USD_APPROXIMATED",
+    Severity.WARNING,
+    "{count} x {what} ({names}): {done}; off by {error}",
+)
+USD_NEEDS_USD_CORE: Final = IssueKind(
+    "USD_NEEDS_USD_CORE",
+    Severity.ERROR,
+    "USD is read and written by OpenUSD, which is not installed: pip install 'gltf_bullet[usd]'",
+)
+USD_NO_UNITS: Final = IssueKind(
+    "USD_NO_UNITS",
+    Severity.INFO,
+    "the stage states no metersPerUnit; its unit of length is USD's default, {length:g} m",
+)
+USD_UNITS_DIFFER: Final = IssueKind(
+    "USD_UNITS_DIFFER",
+    Severity.WARNING,
+    "layer {layer} has {key} {got}, the stage {used}; OpenUSD does not convert what it refers to, "
+    "which is {error} as its author meant it",
+)
+USD_ZERO_MASS: Final = IssueKind(
+    "USD_ZERO_MASS",
+    Severity.WARNING,
+    "{count} prims state the mass 0 ({names}), which means \"not stated\" in USD; the densities of "
+    "their shapes count, {mass:.4g} kg together",
+)

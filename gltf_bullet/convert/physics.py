@@ -51,6 +51,7 @@ from gltf_bullet.model import (
     Plane,
     Shape,
     Sphere,
+    Trigger,
     may_collide,
 )
 from gltf_bullet.model import MeshShape as ModelMesh
@@ -388,11 +389,17 @@ class _Placer:
             if is_scaled:
                 self._nodes.entries[where]["scale"] = list(collider.scale)
             taken = taken or where == node
+            collision_filter = self._filters.get((self._number, index, k))
+            if collider.is_trigger:
+                self._result.triggers[where] = Trigger(
+                    node=where, shape=shape, filter=collision_filter
+                )
+                continue
             self._result.colliders[where] = Collider(
                 node=where,
                 shape=shape,
                 material=material if stated is None or stated.material is None else stated.material,
-                filter=self._filters.get((self._number, index, k)),
+                filter=collision_filter,
             )
         taken = False
         for k, visual in enumerate(link.visuals):
@@ -421,9 +428,10 @@ class _Placer:
             return plane, Pose(rotation_to((0.0, 1.0, 0.0), shape.normal), (0.0, 0.0, 0.0))
         if isinstance(shape, RoundShape):
             r, height = shape.radius, shape.height
+            top = r if shape.radius_top is None else shape.radius_top
             if shape.is_capsule:
-                return Capsule(mid_height=height, radius_bottom=r, radius_top=r), turned
-            return Cylinder(height=height, radius_bottom=r, radius_top=r), turned
+                return Capsule(mid_height=height, radius_bottom=r, radius_top=top), turned
+            return Cylinder(height=height, radius_bottom=r, radius_top=top), turned
         meshes = self._result.collision_meshes
         mesh = meshes.setdefault(shape, len(meshes))
         return ModelMesh(parts=(MeshPart(mesh=mesh),), convex_hull=shape.is_convex), IDENTITY_POSE

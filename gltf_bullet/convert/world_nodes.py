@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gltf_bullet.convert.description import FrameDescription, MeshShape, VisualDescription
-from gltf_bullet.model import Collider, Joint, Motion
+from gltf_bullet.model import Collider, Joint, Motion, Trigger
 from gltf_bullet.transforms import Pose
 
 
@@ -39,6 +39,7 @@ class WorldNodes:
     nodes: NodeList = field(default_factory=NodeList)
     motions: dict[int, Motion] = field(default_factory=dict)
     colliders: dict[int, Collider] = field(default_factory=dict)
+    triggers: dict[int, Trigger] = field(default_factory=dict)
     joints: dict[int, Joint] = field(default_factory=dict)
     visuals: list[tuple[int, VisualDescription]] = field(default_factory=list)
     """Visuals with their nodes."""

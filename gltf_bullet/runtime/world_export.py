@@ -19,6 +19,7 @@ from gltf_bullet.convert.mjcf.world import describe_mjcf
 from gltf_bullet.convert.servo import Servo, add_servos
 from gltf_bullet.convert.stated_scenes import JointOfFile, PartOfFile, SceneOfFile, with_scenes
 from gltf_bullet.convert.urdf_repairs import robot_format
+from gltf_bullet.convert.usd.process import USD_SUFFIXES, convert_stage
 from gltf_bullet.convert.writer import WorldFile, build_world
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue
 from gltf_bullet.errors import ContainerError, InvalidAssetError
@@ -189,7 +190,7 @@ def robot_file(
     allowed: Iterable[str | os.PathLike[str]] = (),
     servo: Servo | None = None,
 ) -> tuple[WorldFile, Asset]:
-    """Convert a robot (.urdf, .sdf, MJCF .xml) to a glTF document, and read that.
+    """Convert a robot (.urdf, .sdf, MJCF .xml, USD) to a glTF document, and read that.
 
     Args:
         path: The file.
@@ -207,6 +208,8 @@ def robot_file(
         OSError: It cannot be read.
         ValueError: There is no such keyframe.
     """
+    if Path(path).suffix.lower() in USD_SUFFIXES:
+        return _read_again(convert_stage(path, diagnostics, allowed), diagnostics)
     if robot_format(path, Diagnostics()) == "mjcf":
         model = compile_mjcf(path, diagnostics, allowed)
         if model.count("body") == 1 and not model.count("geom"):
