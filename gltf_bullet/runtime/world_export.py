@@ -241,6 +241,11 @@ def checked_file(
     file = build_world(world, diagnostics)
     if servo is not None:
         add_servos(file.root, servo)
+    return _read_again(file, diagnostics)
+
+
+def _read_again(file: WorldFile, diagnostics: Diagnostics) -> tuple[WorldFile, Asset]:
+    """Read a document by our own reader; see :func:`checked_file`."""
     path = _not_finite(file.root)
     if path is not None:
         at = ROOT
