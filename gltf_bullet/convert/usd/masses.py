@@ -66,7 +66,9 @@ def inertial_of(body: Entry, volumes: Mapping[str, Moments], units: Units) -> In
         _, scale, _ = pose_and_scale(body.matrix, units.length)
         place = vec3(np.array(told) * scale * units.length)
     moments = vec3(np.array(diagonal) * units.torque)
-    if not all(map(math.isfinite, (mass, *moments, *place))) or mass < 0.0:
+    if mass <= 0.0:  # OpenUSD's sign that neither the prim nor a volume says anything
+        return Inertial(0.0, (0.0, 0.0, 0.0), IDENTITY_POSE)
+    if not all(map(math.isfinite, (mass, *moments, *place))):
         raise ValueError(f"the mass properties of {body.path} are not finite")
     return Inertial(mass * units.mass, moments, Pose(rotation, place))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -9,7 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from gltf_bullet.child_processes import python_command, start
 from gltf_bullet.convert import issues
@@ -28,8 +29,6 @@ _MOST_SECONDS: Final = 600.0
 """[s] Most time on the wall, whatever the size is."""
 _MEMORY: Final = 6 << 30
 """[bytes] Most address space."""
-_FAILED: Final = 3
-"""Exit code of the program when the stage is refused."""
 _LONGEST: Final = 400
 """Most characters of OpenUSD's message."""
 _PROGRAM: Final = Path(__file__).with_name("program.py")
@@ -74,10 +73,13 @@ def convert_stage(
             encoding="utf-8",
         )
         why = _run(request)
-        found = folder / "issues.json"
-        for entry in json.loads(found.read_text(encoding="utf-8")) if found.is_file() else ():
+        told: dict[str, Any] = {}
+        with contextlib.suppress(OSError, ValueError):
+            told = json.loads((folder / "told.json").read_text(encoding="utf-8"))
+        for entry in told.get("issues", ()):
             kind, pointer = _KINDS[entry["code"]], JsonPointer(entry["pointer"])
             diagnostics.report(kind, pointer, **entry["values"])
+        why = str(told.get("why") or why)[-_LONGEST:]
         if why:
             diagnostics.report(ROBOT_REFUSED, ROOT, reader="OpenUSD", why=why)
             raise ContainerError(str(path), diagnostics.issues)
@@ -97,8 +99,6 @@ def _run(request: Path) -> str:
     if done.returncode == 0:
         return ""
     said = " ".join(out.decode("utf-8", "replace").split())[-_LONGEST:]
-    if done.returncode == _FAILED:
-        return said or "it says no reason"
     if -done.returncode in (_CPU_SIGNAL, _ALARM_SIGNAL):
         return "reading it takes longer than its size allows"
     return f"its process ends (exit code {done.returncode}) {said}".rstrip()

@@ -86,23 +86,23 @@ def main() -> None:
         why = " ".join(str(error).split()) or type(error).__name__
     losses.report(diagnostics)
     target = Path(request["target"])
-    (target / "issues.json").write_text(
+    (target / "told.json").write_text(
         json.dumps(
-            [
-                {"code": i.code, "pointer": str(i.pointer), "values": i.values}
-                for i in diagnostics.issues
-            ],
+            {
+                "why": why,
+                "issues": [
+                    {"code": i.code, "pointer": str(i.pointer), "values": i.values}
+                    for i in diagnostics.issues
+                ],
+            },
             default=str,
         ),
         encoding="utf-8",
     )
     if why:
-        print(why, flush=True)
-        sys.stdout.flush()
         os._exit(_FAILED)
     (target / "root.json").write_text(json.dumps(root), encoding="utf-8")
     (target / "data.bin").write_bytes(data)
-    sys.stdout.flush()
     os._exit(0)  # the ends of OpenUSD's threads have no say
 
 

@@ -28,6 +28,7 @@ from gltf_bullet.convert.description import (
 from gltf_bullet.convert.issues import USD_NO_UNITS, USD_UNITS_DIFFER, USD_ZERO_MASS
 from gltf_bullet.convert.physics import GYRATION, MASSLESS
 from gltf_bullet.convert.robot_folders import RobotFolders
+from gltf_bullet.convert.usd.actuators import add_actuators
 from gltf_bullet.convert.usd.filters import ColliderPlace, collision_filters
 from gltf_bullet.convert.usd.joints import UsdJoint, read_joint
 from gltf_bullet.convert.usd.looks import Looks
@@ -284,11 +285,10 @@ class _World:
         compensated = prim.GetAttribute("mjc:gravcomp").Get()
         if compensated:
             link = replace(link, gravity_factor=1.0 - float(compensated))
-        damping = tuple(
-            float(prim.GetAttribute(f"physxRigidBody:{name}Damping").Get() or 0.0)
-            for name in ("linear", "angular")
-        )
-        link = replace(link, damping=(damping[0], damping[1]))
+        for word in ("linear", "angular"):
+            damping = float(prim.GetAttribute(f"physxRigidBody:{word}Damping").Get() or 0.0)
+            if damping > 0.0:
+                self._losses.lost(f"{word} damping {damping:.3g} 1/s", entry.path)
         if body.GetKinematicEnabledAttr().Get():
             return replace(link, is_kinematic=True)
         volumes: dict[str, Moments] = {}
@@ -374,6 +374,7 @@ class _World:
                 self._losses.lost("a joint within one body, or within the world", entry.path)
             else:
                 found.append(joint)
+        add_actuators(self._prims, found, self._losses)
         return found
 
     def _index(self, path: str) -> int:
