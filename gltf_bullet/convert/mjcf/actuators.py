@@ -135,7 +135,7 @@ def servo_drive(
         control: The control at the start.
         bound: Largest force on the joint [N] or [N m].
     """
-    stiffness, damping = -bias[1] * gear**2, -bias[2] * gear**2
+    stiffness, damping = 0.0 - bias[1] * gear**2, 0.0 - bias[2] * gear**2
     if stiffness == 0.0 and damping == 0.0 and math.isinf(bound):
         return None
     constant = gear * (gain * control + bias[0])

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 _FAILED: Final = 3
 _PER_MEGABYTE: Final = 2.0
@@ -71,7 +71,7 @@ def main() -> None:
     path = Path(request["source"])
     folders = RobotFolders(path, request["allowed"])
     why = ""
-    root: dict[str, Any] = {}
+    text = ""
     data = b""
     try:
         stage = open_stage(path, folders, losses, clock.more_bytes)
@@ -79,7 +79,7 @@ def main() -> None:
         if not world.bodies:
             raise StageError("it has no rigid body, no collider and nothing that is drawn")
         file = build_world(world, diagnostics)
-        root, data = file.root, file.data
+        text, data = json.dumps(file.root, allow_nan=False), file.data
     except MemoryError:
         why = "it needs too much memory"
     except Exception as error:  # pxr raises whatever a broken file leads to
@@ -101,7 +101,7 @@ def main() -> None:
     )
     if why:
         os._exit(_FAILED)
-    (target / "root.json").write_text(json.dumps(root), encoding="utf-8")
+    (target / "root.json").write_text(text, encoding="utf-8")
     (target / "data.bin").write_bytes(data)
     os._exit(0)  # the ends of OpenUSD's threads have no say
 
