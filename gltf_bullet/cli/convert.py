@@ -34,7 +34,7 @@ class Target(enum.Enum):
 def convert(
     source: Annotated[
         Path,
-        typer.Argument(metavar="IN", help="A .gltf or .glb, or a robot: .urdf, .sdf, MJCF .xml."),
+        typer.Argument(metavar="IN", help="A .gltf or .glb, a robot: .urdf, .sdf, MJCF .xml, or a USD stage."),
     ],
     target: Annotated[
         Path, typer.Argument(metavar="OUT", help="The file to write; ends in .gltf or .glb.")
@@ -148,8 +148,9 @@ def convert(
 def _masses(source: Path, asset: Asset) -> str:
     """A sentence on the mass that the file of a robot states and the mass of the result."""
     from gltf_bullet.convert.urdf_repairs import stated_mass
+    from gltf_bullet.runtime.content import is_stage
 
-    stated = stated_mass(source)
+    stated = None if is_stage(source) else stated_mass(source)
     used = sum(motion.mass or 0.0 for motion in asset.physics.motions.values())
     if stated is None:
         return f" Mass of what moves: {used:.4g} kg."

@@ -71,8 +71,19 @@ class RoundShape:
     height: float
     """[m] From end to end; of a capsule between the centres of its caps."""
     is_capsule: bool
-    radius_top: float | None = None
-    """[m] Radius at the end towards +Z, 0 for a cone; ``None``: the same as at the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaperedShape:
+    """A cylinder, cone or capsule along Z around the origin with two radii [m]."""
+
+    radius: float
+    """At the end towards -Z."""
+    radius_top: float
+    """At the end towards +Z; 0 makes a cone."""
+    height: float
+    """[m] As that of :class:`RoundShape`."""
+    is_capsule: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +101,7 @@ class MeshShape:
     is_convex: bool = False
 
 
-ShapeGeometry: TypeAlias = BoxShape | BallShape | RoundShape | PlaneShape | MeshShape
+ShapeGeometry: TypeAlias = BoxShape | BallShape | RoundShape | TaperedShape | PlaneShape | MeshShape
 
 
 @dataclass(frozen=True, slots=True)

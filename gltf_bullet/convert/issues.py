@@ -32,18 +32,21 @@ ROBOT_FILE_MISSING: Final = IssueKind(
     Severity.ERROR,
     "{owner} names the file {got} ({where}), which is neither in the robot's folder nor in a ROS "
     "package; left out: its {what}",
+    loads=True,
 )
 ROBOT_FILE_REFUSED: Final = IssueKind(
     "ROBOT_FILE_REFUSED",
     Severity.ERROR,
     "{owner} names the file {got} ({where}), which leads out of the robot's folder and of ROS "
     "packages; left out: its {what}; --allow FOLDER lets it name files in a folder",
+    loads=True,
 )
 ROBOT_FILE_UNREADABLE: Final = IssueKind(
     "ROBOT_FILE_UNREADABLE",
     Severity.ERROR,
     "{owner} names the file {got} ({where}), whose meshes cannot be read ({why}); left out: its "
     "{what}",
+    loads=True,
 )
 ROBOT_MESH_CONVERTED: Final = IssueKind(
     "ROBOT_MESH_CONVERTED",

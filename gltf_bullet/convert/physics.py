@@ -21,6 +21,7 @@ from gltf_bullet.convert.description import (
     RoundShape,
     ShapeGeometry,
     StatedSurface,
+    TaperedShape,
     WorldDescription,
 )
 from gltf_bullet.convert.issues import LINK_WITHOUT_MASS, NOT_IN_GLTF
@@ -426,9 +427,9 @@ class _Placer:
         if isinstance(shape, PlaneShape):
             plane = Plane(size_x=math.inf, size_z=math.inf, double_sided=False)
             return plane, Pose(rotation_to((0.0, 1.0, 0.0), shape.normal), (0.0, 0.0, 0.0))
-        if isinstance(shape, RoundShape):
+        if isinstance(shape, (RoundShape, TaperedShape)):
             r, height = shape.radius, shape.height
-            top = r if shape.radius_top is None else shape.radius_top
+            top = shape.radius_top if isinstance(shape, TaperedShape) else r
             if shape.is_capsule:
                 return Capsule(mid_height=height, radius_bottom=r, radius_top=top), turned
             return Cylinder(height=height, radius_bottom=r, radius_top=top), turned

@@ -16,6 +16,7 @@ from gltf_bullet.convert.description import (
     RoundShape,
     ShapeGeometry,
     Surface,
+    TaperedShape,
     WorldDescription,
 )
 from gltf_bullet.convert.physics import place_world
@@ -45,9 +46,9 @@ def shown_geometry(shape: ShapeGeometry) -> MeshGeometry:
         return _box(shape.size)
     if isinstance(shape, BallShape):
         return _rounded(shape.radius, 0.0, "sphere")
-    if isinstance(shape, RoundShape):
+    if isinstance(shape, (RoundShape, TaperedShape)):
         half, r = 0.5 * shape.height, shape.radius
-        top = r if shape.radius_top is None else shape.radius_top
+        top = shape.radius_top if isinstance(shape, TaperedShape) else r
         if shape.is_capsule:
             return _rounded(r, half, "capsule", top)
         slope = math.hypot(r - top, shape.height) or 1.0

@@ -17,6 +17,7 @@ from gltf_bullet.convert import issues
 from gltf_bullet.convert.issues import ROBOT_REFUSED, USD_NEEDS_USD_CORE
 from gltf_bullet.convert.world_nodes import WorldNodes
 from gltf_bullet.convert.writer import WorldFile
+from gltf_bullet.dialects.khr import scene
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer
 from gltf_bullet.errors import ContainerError
 
@@ -32,7 +33,13 @@ _MEMORY: Final = 6 << 30
 _LONGEST: Final = 400
 """Most characters of OpenUSD's message."""
 _PROGRAM: Final = Path(__file__).with_name("program.py")
-_KINDS: Final = {kind.code: kind for kind in vars(issues).values() if isinstance(kind, IssueKind)}
+_KINDS: Final = {
+    kind.code: kind
+    for module in (issues, scene)
+    for kind in vars(module).values()
+    if isinstance(kind, IssueKind)
+}
+"""What the program may report."""
 
 
 def convert_stage(

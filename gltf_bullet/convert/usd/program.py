@@ -9,11 +9,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Final
 
 _FAILED: Final = 3
+_SAID: Final = re.compile(r"Error in '.*?' at line \d+ in file \S+ : '(.*?)\s*'(?= Error in |$)")
+"""What OpenUSD says in an exception, beside the place in its sources."""
 _PER_MEGABYTE: Final = 2.0
 """[s] More time for each megabyte of layers."""
 
@@ -83,7 +86,9 @@ def main() -> None:
     except MemoryError:
         why = "it needs too much memory"
     except Exception as error:  # pxr raises whatever a broken file leads to
-        why = " ".join(str(error).split()) or type(error).__name__
+        whole = " ".join(str(error).split())
+        said = _SAID.findall(whole)
+        why = (said[0] if said else whole) or type(error).__name__
     losses.report(diagnostics)
     target = Path(request["target"])
     (target / "told.json").write_text(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from gltf_bullet.convert.description import (
     PlaneShape,
     RoundShape,
     ShapeGeometry,
+    TaperedShape,
 )
 from gltf_bullet.convert.usd.losses import Losses
 from gltf_bullet.convert.usd.stage import TIME, Entry, pose_and_scale
@@ -127,12 +128,11 @@ class Shapes:
                 shape = BallShape(shape.radius * x)
             else:
                 left = (x, y, along)
-        elif isinstance(shape, RoundShape):
+        elif isinstance(shape, (RoundShape, TaperedShape)):
             if is_even:
-                top = None if shape.radius_top is None else shape.radius_top * x
-                shape = RoundShape(
-                    shape.radius * x, shape.height * along, shape.is_capsule, radius_top=top
-                )
+                shape = replace(shape, radius=shape.radius * x, height=shape.height * along)
+                if isinstance(shape, TaperedShape):
+                    shape = replace(shape, radius_top=shape.radius_top * x)
             else:
                 left = (x, y, along)
             if is_flipped:
@@ -272,8 +272,10 @@ def _round(radius: float, height: float) -> Callable[[Any, float], tuple[ShapeGe
             bottom = _number(prim, "radius", radius) * length
             top = 0.0 if kind == "Cone" else None
         tall = _number(prim, "height", height) * length
-        shape = RoundShape(bottom, tall, kind.startswith("Capsule"), radius_top=top)
-        return shape, _axis(prim)
+        is_capsule = kind.startswith("Capsule")
+        if top is None:
+            return RoundShape(bottom, tall, is_capsule), _axis(prim)
+        return TaperedShape(bottom, top, tall, is_capsule), _axis(prim)
 
     return read
 
@@ -308,9 +310,9 @@ def _moments(shape: ShapeGeometry, link_from_shape: Pose, scale: Vec3) -> Moment
         solid: Box | Sphere | Capsule | Cylinder = Box(size=shape.size)
     elif isinstance(shape, BallShape):
         solid = Sphere(radius=shape.radius)
-    elif isinstance(shape, RoundShape):
+    elif isinstance(shape, (RoundShape, TaperedShape)):
         upright = _Z_FROM_Y
-        top = shape.radius if shape.radius_top is None else shape.radius_top
+        top = shape.radius_top if isinstance(shape, TaperedShape) else shape.radius
         kind = Capsule if shape.is_capsule else Cylinder
         tall = "mid_height" if shape.is_capsule else "height"
         solid = kind(**{tall: shape.height}, radius_bottom=shape.radius, radius_top=top)
