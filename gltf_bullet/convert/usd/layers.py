@@ -46,8 +46,11 @@ def open_stage(
     Raises:
         StageError: It is no stage, or composes to a file that was not looked at.
     """
-    root = _Layers(path, folders, losses, more_time).open_all()
+    layers = _Layers(path, folders, losses, more_time)
+    root = layers.open_all()
+    # What nobody holds is opened anew, as it is on disk: the layers live until all are composed.
     stage = Usd.Stage.Open(root)
+    del layers
     for layer in stage.GetUsedLayers():
         # A second look: nothing was composed that was not opened above.
         real = layer.realPath
@@ -73,7 +76,7 @@ class _Layers:
         self._folders = folders
         self._losses = losses
         self._more_time = more_time
-        self._kept: list[Any] = []  # a layer that nobody holds is opened anew, unchanged
+        self._kept: list[Any] = []
 
     def open_all(self) -> Any:
         root = self._open(str(self._path))
