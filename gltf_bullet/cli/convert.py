@@ -34,7 +34,9 @@ class Target(enum.Enum):
 def convert(
     source: Annotated[
         Path,
-        typer.Argument(metavar="IN", help="A .gltf or .glb, a robot: .urdf, .sdf, MJCF .xml, or a USD stage."),
+        typer.Argument(
+            metavar="IN", help="A .gltf or .glb, a robot: .urdf, .sdf, MJCF .xml, or a USD stage."
+        ),
     ],
     target: Annotated[
         Path, typer.Argument(metavar="OUT", help="The file to write; ends in .gltf or .glb.")

@@ -130,6 +130,6 @@ USD_UNITS_DIFFER: Final = IssueKind(
 USD_ZERO_MASS: Final = IssueKind(
     "USD_ZERO_MASS",
     Severity.WARNING,
-    "{count} prims state the mass 0 ({names}), which means \"not stated\" in USD; the densities of "
+    '{count} prims state the mass 0 ({names}), which means "not stated" in USD; the densities of '
     "their shapes count, {mass:.4g} kg together",
 )

@@ -89,7 +89,7 @@ def _box(size: tuple[float, float, float]) -> MeshGeometry:
 
 
 def _rounded(radius: float, half: float, name: str, top: float | None = None) -> MeshGeometry:
-    """Two halves of a ball about Z, moved apart by ``half`` each; the upper one of radius ``top``."""
+    """Two halves of balls about Z, moved apart by ``half`` each; ``top``: the upper radius."""
     rings = [(np.zeros(1), 0.0)]
     rings += [
         (np.linspace(0.0, 2.0 * np.pi, 4 * k, endpoint=False), 0.5 * np.pi * k / _RINGS)

@@ -82,7 +82,10 @@ def test_a_stage_without_units_is_in_centimetres(tmp_path: Path) -> None:
 
 
 def test_gravity_is_stated_by_a_scene_alone(tmp_path: Path) -> None:
-    lines = ("vector3f physics:gravityDirection = (2, 0, 0)", "float physics:gravityMagnitude = 300")
+    lines = (
+        "vector3f physics:gravityDirection = (2, 0, 0)",
+        "float physics:gravityMagnitude = 300",
+    )
     scene = prim("PhysicsScene", "scene", *lines)
     gravity = convert(tmp_path, stage(scene + PAIR, metres=0.01))[0].physics.world_gravity
     assert gravity is not None
@@ -312,7 +315,8 @@ def material(name: str, *lines: str) -> str:
 
 def test_materials_with_the_combine_modes_of_physx(tmp_path: Path) -> None:
     bound = cube("box", "rel material:binding:physics = </World/ice>", apis="MaterialBindingAPI")
-    ice = material("ice", "float physics:staticFriction = 0.2", "float physics:dynamicFriction = 0.1",
+    ice = material("ice", "float physics:staticFriction = 0.2",
+                   "float physics:dynamicFriction = 0.1",
                    "float physics:restitution = 0.3",
                    'uniform token physxMaterial:frictionCombineMode = "min"',
                    'uniform token physxMaterial:restitutionCombineMode = "max"')  # fmt: skip
@@ -417,7 +421,7 @@ def test_a_hinge_has_degrees_and_gains_per_degree(tmp_path: Path) -> None:
                   "float drive:angular:physics:maxForce = 12",
                   apis="PhysicsDriveAPI:angular")  # fmt: skip
     description = joint_of(convert(tmp_path, stage(PAIR + hinge))[0], "hinge").description
-    limits = {(l.kind, l.axes): (l.minimum, l.maximum) for l in description.limits}
+    limits = {(k.kind, k.axes): (k.minimum, k.maximum) for k in description.limits}
     assert limits.pop((DofKind.ANGULAR, (1,))) == pytest.approx((-30 * DEGREE, 90 * DEGREE))
     assert limits == {(DofKind.LINEAR, (0, 1, 2)): (0, 0), (DofKind.ANGULAR, (0, 2)): (0, 0)}
     (drive,) = description.drives
@@ -484,7 +488,8 @@ def test_distance_and_equal_cone(tmp_path: Path) -> None:
     text += joint("DistanceJoint", "rope", "a", "b", "float physics:minDistance = 1",
                   "float physics:maxDistance = 3")  # fmt: skip
     text += joint("SphericalJoint", "ball", "b", "c", 'uniform token physics:axis = "X"',
-                  "float physics:coneAngle0Limit = 40", "float physics:coneAngle1Limit = 40")  # fmt: skip
+                  "float physics:coneAngle0Limit = 40",
+                  "float physics:coneAngle1Limit = 40")  # fmt: skip
     asset, diagnostics = convert(tmp_path, stage(text))
     (rope,) = joint_of(asset, "rope").description.limits
     assert (rope.kind, rope.axes, rope.minimum, rope.maximum) == (
@@ -499,7 +504,8 @@ def test_distance_and_equal_cone(tmp_path: Path) -> None:
 def test_an_elliptic_cone_is_two_limits_and_named(tmp_path: Path) -> None:
     """The first angle swings towards the next axis: of Z that is X, by a turn about Y."""
     ball = joint("SphericalJoint", "ball", "a", "b", 'uniform token physics:axis = "Z"',
-                 "float physics:coneAngle0Limit = 40", "float physics:coneAngle1Limit = 20")  # fmt: skip
+                 "float physics:coneAngle0Limit = 40",
+                 "float physics:coneAngle1Limit = 20")  # fmt: skip
     asset, diagnostics = convert(tmp_path, stage(PAIR + ball))
     issue = diagnostics.take(USD_APPROXIMATED)
     assert "/World/ball" in issue.message

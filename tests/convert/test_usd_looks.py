@@ -132,9 +132,7 @@ def test_a_scene_of_all_kinds_of_composition() -> None:
     assert kinds.count(ROBOT_FILE_REFUSED) == 1  # /etc/hostname
     assert kinds.count(USD_UNITS_DIFFER) == 2
     assert motion_of(asset, "B").mass == pytest.approx(8.0 * (motion_of(asset, "A").mass or 0.0))
-    assert {f"Cloud[{k}]" for k in range(3)} <= {
-        asset.tree.names[k] for k in asset.physics.motions
-    }
+    assert {f"Cloud[{k}]" for k in range(3)} <= {asset.tree.names[k] for k in asset.physics.motions}
 
 
 # --- looks ----------------------------------------------------------------------------------------

@@ -58,9 +58,7 @@ def cube(name: str, *lines: str, size: float = 1.0, apis: str = "") -> str:
 
 def joint(kind: str, name: str, first: str, second: str, *lines: str, apis: str = "") -> str:
     """A joint between prims below /World; an empty name is the world."""
-    ends = [
-        f"rel physics:body{k} = </World/{end}>" for k, end in enumerate((first, second)) if end
-    ]
+    ends = [f"rel physics:body{k} = </World/{end}>" for k, end in enumerate((first, second)) if end]
     return prim(f"Physics{kind}", name, *ends, *lines, apis=apis)
 
 

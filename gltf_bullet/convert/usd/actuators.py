@@ -54,7 +54,7 @@ def _bias(prim: Any) -> tuple[float, float, float]:
     if _word(prim, "biasType", "none") == "none":
         return 0.0, 0.0, 0.0
     found = [float(v) for v in prim.GetAttribute("mjc:biasPrm").Get() or ()]
-    b0, b1, b2 = (found + [0.0, 0.0, 0.0])[:3]
+    b0, b1, b2 = [*found, 0.0, 0.0, 0.0][:3]
     return b0, b1, b2
 
 

@@ -52,7 +52,9 @@ def collision_filters(
     for entry in prims.entries:
         if entry.has(UsdPhysics.FilteredPairsAPI):
             mine = _below(colliders, entry.path)
-            for target in UsdPhysics.FilteredPairsAPI(entry.prim).GetFilteredPairsRel().GetTargets():
+            for target in (
+                UsdPhysics.FilteredPairsAPI(entry.prim).GetFilteredPairsRel().GetTargets()
+            ):
                 _exclude(apart, mine, _below(colliders, entry.target(path_string(target))))
         if entry.has(UsdPhysics.ArticulationRootAPI) and not _touches_itself(entry.prim):
             members = np.isin([c.body for c in colliders], list(_members(entry, prims, joints)))

@@ -79,9 +79,7 @@ def read_joint(entry: Entry, units: Units, losses: Losses, mjc_angle: float) -> 
     ):  # fmt: skip
         most = attribute.Get()
         if most is not None and math.isfinite(most) and most < 1e30:
-            factor, unit = (
-                (units.force, "N") if name == "break force" else (units.torque, "N m")
-            )
+            factor, unit = (units.force, "N") if name == "break force" else (units.torque, "N m")
             losses.lost(f"the {name} {most * factor:.4g} {unit}", entry.path, "the joint holds")
     reader = _Reader(entry, units, losses, mjc_angle)
     limits, single = reader.limits()
@@ -131,9 +129,7 @@ class _Reader:
 
     def _number(self, name: str, default: float) -> float:
         value = self._prim.GetAttribute(name).Get(TIME)
-        if value is None or isinstance(value, (str, bool)) or not np.isscalar(value):
-            return default
-        return float(value)
+        return float(value) if isinstance(value, (int, float)) else default
 
     def _hinge(self, kind: DofKind) -> tuple[list[JointLimit], tuple[DofKind, int]]:
         axis = self._axis()
@@ -187,9 +183,7 @@ class _Reader:
         axis = self._axis()
         # The first angle is the swing towards the next axis, so about the one after it.
         about = ((axis + 2) % 3, (axis + 1) % 3)
-        angles = [
-            self._number(f"physics:coneAngle{k}Limit", -1.0) * DEGREE for k in (0, 1)
-        ]
+        angles = [self._number(f"physics:coneAngle{k}Limit", -1.0) * DEGREE for k in (0, 1)]
         if angles[0] >= 0.0 and angles[0] == angles[1]:
             if angles[0] < math.pi:
                 axes = tuple(sorted(about))
@@ -197,7 +191,7 @@ class _Reader:
             return
         if min(angles) >= 0.0:
             self._losses.changed(
-                f"an elliptic cone of {angles[0] / DEGREE:.4g} and {angles[1] / DEGREE:.4g} degrees",
+                "an elliptic cone of {:.4g} and {:.4g} degrees".format(*np.degrees(angles)),
                 self._entry.path, "a limit for each of the two axes",
                 "up to 41 % more swing on the diagonal",  # the corner of a square about an ellipse
             )  # fmt: skip

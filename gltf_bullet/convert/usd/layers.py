@@ -138,7 +138,7 @@ class _Layers:
         """Value clips name files that are opened when a value is asked for."""
 
         def look(path: Any) -> None:
-            prim = layer.GetPrimAtPath(path) if path.IsPrimPath() else None
+            prim: Any = layer.GetPrimAtPath(path) if path.IsPrimPath() else None
             for key in _CLIPS if prim else ():
                 if prim.HasInfo(key):
                     prim.ClearInfo(key)

@@ -102,7 +102,7 @@ class Looks:
             return geometry
         columns = [geometry.points[corners], *(a for a in (uvs, normals) if a is not None)]
         used, inverse = np.unique(triangles, return_inverse=True)
-        rows, first, same = np.unique(
+        _, first, same = np.unique(
             np.column_stack(columns)[used].astype(np.float32), axis=0,
             return_index=True, return_inverse=True,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Mass properties of rigid bodies: OpenUSD's rules of precedence, with the volumes of our shapes."""
+"""Mass properties of rigid bodies: OpenUSD's rules of precedence over volumes of our shapes."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from gltf_bullet.convert import issues
 from gltf_bullet.convert.issues import ROBOT_REFUSED, USD_NEEDS_USD_CORE
 from gltf_bullet.convert.world_nodes import WorldNodes
 from gltf_bullet.convert.writer import WorldFile
-from gltf_bullet.dialects.khr import scene
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer
+from gltf_bullet.dialects.khr import scene
 from gltf_bullet.errors import ContainerError
 
 __all__ = ["USD_SUFFIXES", "convert_stage"]

@@ -106,13 +106,14 @@ class Shapes:
                 "a sheared shape", entry.path, "the hull of its corners",
                 f"round ones up to {100.0 * (1.0 - math.cos(math.pi / _CORNERS)):.2g} %",
             )  # fmt: skip
-            geometry = self._sheared(_corners(shape), link_from_stage @ entry.matrix @ turn.matrix(), pose)
+            geometry = self._sheared(
+                _corners(shape), link_from_stage @ entry.matrix @ turn.matrix(), pose
+            )
             return self._mesh_shape(entry, geometry, pose, _ONE, "convexHull")
-        return self._scaled(entry, shape, pose, scale, turn)
+        return self._scaled(shape, pose, scale, turn)
 
-    def _scaled(
-        self, entry: Entry, shape: ShapeGeometry, pose: Pose, scale: Vec3, turn: Pose
-    ) -> PlacedShape:
+    @staticmethod
+    def _scaled(shape: ShapeGeometry, pose: Pose, scale: Vec3, turn: Pose) -> PlacedShape:
         """A shape with as much of the scale in its sizes as its kind can have."""
         # A turn that brings +Z to an axis only permutes the axes.
         rotation = turn.matrix()[:3, :3].round()
@@ -313,9 +314,10 @@ def _moments(shape: ShapeGeometry, link_from_shape: Pose, scale: Vec3) -> Moment
     elif isinstance(shape, (RoundShape, TaperedShape)):
         upright = _Z_FROM_Y
         top = shape.radius_top if isinstance(shape, TaperedShape) else shape.radius
-        kind = Capsule if shape.is_capsule else Cylinder
-        tall = "mid_height" if shape.is_capsule else "height"
-        solid = kind(**{tall: shape.height}, radius_bottom=shape.radius, radius_top=top)
+        if shape.is_capsule:
+            solid = Capsule(mid_height=shape.height, radius_bottom=shape.radius, radius_top=top)
+        else:
+            solid = Cylinder(height=shape.height, radius_bottom=shape.radius, radius_top=top)
     else:
         return Moments.zero()
     rotation = matrices_from_quats(np.array(link_from_shape.rotation_xyzw))
@@ -349,4 +351,3 @@ def _corners(shape: ShapeGeometry) -> MeshGeometry:
 def _vector(values: FloatArray) -> Vec3:
     x, y, z = (float(v) for v in values)
     return x, y, z
-

@@ -17,8 +17,16 @@ from gltf_bullet.convert.usd.losses import Losses
 from gltf_bullet.transforms import FloatArray, Pose, Vec3, split_linear
 
 __all__ = [
-    "DEGREE", "TIME", "Entry", "StagePrims", "Units", "give_names", "is_body", "path_string",
-    "pose_and_scale", "vec3",
+    "DEGREE",
+    "TIME",
+    "Entry",
+    "StagePrims",
+    "Units",
+    "give_names",
+    "is_body",
+    "path_string",
+    "pose_and_scale",
+    "vec3",
 ]
 
 DEGREE: Final = math.pi / 180.0

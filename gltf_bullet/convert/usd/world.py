@@ -262,11 +262,13 @@ class _World:
             visuals=tuple(part.visuals),
         )
         if part.entry is not None and part.is_rigid_body:
-            link = self._moving(link, part)
+            link = self._moving(link, part.entry, part.shapes)
         return BodyDescription(name="", links=(link,))
 
-    def _moving(self, link: LinkDescription, part: _Part) -> LinkDescription:
-        entry, body = part.entry, UsdPhysics.RigidBodyAPI(part.entry.prim)
+    def _moving(
+        self, link: LinkDescription, entry: Entry, shapes: Sequence[tuple[Entry, PlacedShape]]
+    ) -> LinkDescription:
+        body = UsdPhysics.RigidBodyAPI(entry.prim)
         if body.GetStartsAsleepAttr().Get():
             self._losses.lost("startsAsleep", entry.path, "it starts awake")
         # Velocities are in the space of the prim's transform, which is its parent's.
@@ -292,11 +294,11 @@ class _World:
         if body.GetKinematicEnabledAttr().Get():
             return replace(link, is_kinematic=True)
         volumes: dict[str, Moments] = {}
-        for collider, placed in part.shapes:
+        for collider, placed in shapes:
             path = str(collider.prim.GetPath())
             volumes[path] = volumes.get(path, Moments.zero()) + placed.volume()
         found = inertial_of(entry, volumes, self._units)
-        for owner in (entry, *(collider for collider, _ in part.shapes)):
+        for owner in (entry, *(collider for collider, _ in shapes)):
             if states_zero_mass(owner.prim):
                 self._zero_mass[owner.path] = found.mass
         if found.mass == 0.0:
@@ -510,5 +512,3 @@ def _schemas(prim: Any) -> list[str]:
     """Applied schemas, also those that this OpenUSD does not know."""
     listed_ = prim.GetMetadata("apiSchemas")
     return list(listed_.GetAddedOrExplicitItems()) if listed_ else []
-
-
