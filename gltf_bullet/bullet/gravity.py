@@ -229,6 +229,7 @@ class GravityForces:
         forces = (self._masses[acting, None] * changes[acting]).tolist()
         for row, force in zip(acting.tolist(), forces, strict=True):
             push(self._ids[row], -1, force, points[row], pybullet.WORLD_FRAME, client_id)
+            self._free.weights.append((self._ids[row], force, (0.0, 0.0, 0.0)))
 
     def _changes_of_links(self, points: FloatArray, nodes: IntArray) -> FloatArray:
         factors = np.array([self._factor_of.get(node, 0.0) for node in nodes.tolist()])

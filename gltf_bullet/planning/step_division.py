@@ -28,7 +28,7 @@ STEP_DIVIDED = IssueKind(
     "STEP_DIVIDED",
     Severity.INFO,
     "each step of {time_step:.3g} s is made of {steps} engine steps, since {reason}; forces that "
-    "PyBullet's own calls give to bodies without joints act in the first of them",
+    "PyBullet's own calls give to bodies of no scene act in the first of them",
 )
 STEP_TOO_LONG = IssueKind(
     "STEP_TOO_LONG",

@@ -18,7 +18,7 @@ configure(
                 "step_kernel",
                 "engine.stepping",
                 "triggers.watching",
-                "engine.free_motion",
+                "engine.free_steps",
             )
         ),  # the contacts' comes with the second
         sources=(_HERE.with_name("numba_aot"), _HERE),

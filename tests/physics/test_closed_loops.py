@@ -55,7 +55,7 @@ def test_an_uneven_ring_that_falls_stays_closed_and_gains_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rate", "most"), [(60, 1), (120, 1), (240, 1)])
+@pytest.mark.parametrize(("rate", "most"), [(60, 2), (120, 2), (240, 2)])
 def test_few_rings_that_fall_gain_energy(rate: int, most: int, figure: Figure) -> None:
     """The engine alone throws 20, 17 and 14 of these 20 away; at 960 Hz it still does 7."""
     thrown = 0

@@ -17,7 +17,7 @@ from itertools import chain, combinations
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.free_motion import FreeMotion
+from gltf_bullet.bullet.bodies.free_motion import FreeMotion, Load
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies
 from gltf_bullet.bullet.bodies.multibody import (
@@ -294,10 +294,10 @@ class FreeBodies:
             if plan.kind is MotionKind.KINEMATIC
             and (any(plan.linear_velocity) or any(plan.angular_velocity))
         ]
-        self.forces: list[tuple[int, list[float], list[float]]] = []
-        """Forces [N] and torques [N m] on bodies during the coming step, applied in each part of
-        it.
-        """
+        self.forces: list[Load] = []
+        """Loads on bodies during the coming step, applied in each part of it."""
+        self.weights: list[Load] = []
+        """Loads on bodies in the coming engine step: what fields of gravity add."""
         self.poses: FloatArray = np.zeros(7 * len(self.ids))
         """Inertial frames at the last read: position [m] and rotation xyzw of each, shape [n * 7].
         """
@@ -359,12 +359,14 @@ class FreeBodies:
         self.poses = flat
         return flat
 
-    def before_step(self, time_step: float, gravity: Vec3) -> None:
+    def before_step(self, time_step: float, gravity: Vec3, part: int, parts: int) -> None:
         """Apply what the engine lacks: gravity factors, kinematic velocities, gyroscopic torques.
 
         Args:
             time_step: Length of the coming engine step [s].
             gravity: Gravity of the world [m/s^2].
+            part: Number of the engine step in a divided step, from 0 on.
+            parts: Number of engine steps in it.
         """
         for body_id, plan in self._cruising:
             pybullet.resetBaseVelocity(
@@ -373,7 +375,8 @@ class FreeBodies:
                 plan.angular_velocity,
                 physicsClientId=self._client_id,
             )
-        self.motion.before_step(gravity)
+        self.motion.before_step(gravity, part, parts, (*self.forces, *self.weights))
+        self.weights.clear()
 
     def apply_force(self, body_id: int, force: list[float], torque: list[float]) -> None:
         """Apply a force [N] and a torque [N m] to a body during the coming step, world axes."""

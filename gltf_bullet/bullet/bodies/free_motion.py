@@ -7,23 +7,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.numba_aot import IntTable
+from gltf_bullet.solver.engine.free_loads import clear_contacts, find_load, note_contact
 from gltf_bullet.solver.engine.free_motion import (
     ENERGY_DRIFT,
-    FREE,
-    HEADER,
-    apply_free_forces,
-    find_fast,
     find_forces,
     goes_too_far,
     safe_steps,
 )
+from gltf_bullet.solver.engine.free_records import FREE, HEADER
+from gltf_bullet.solver.engine.free_steps import after_free, before_free
 from gltf_bullet.transforms import FloatArray, Vec3
+
+_SOFT_BODY = 3
+"""Type of bodies that exert forces which are not among the contacts."""
+Load: TypeAlias = tuple[int, Sequence[float], Sequence[float]]
+"""A body's id, a force [N] at its centre of mass and a torque [N m], world axes."""
 
 
 class FreeMotion:
@@ -56,14 +61,18 @@ class FreeMotion:
             np.isfinite(table.half_thickness),
         )
         needs_force = tumbles | (self._lifted(table) != 0.0)
-        self.rows: list[int] = np.flatnonzero(needs_force | is_watched).tolist()
-        """Rows of the bodies that need anything."""
+        self.rows: list[int] = np.flatnonzero(table.is_dynamic).tolist()
+        """Rows of the bodies in the table."""
+        self._present = (-1, -1)
+        """Number of bodies and of constraints in the world that loads were last looked at for."""
+        self._fast_count = 0
         self.needs_forces = bool(needs_force.any())
         self.is_watched = bool(is_watched.any())
         """True if some body may go too far in a step."""
         self.values: FloatArray = np.zeros(HEADER.size + FREE.size * len(self.rows))
         """The table of the kernels."""
         self.values[HEADER.needs_forces] = self.needs_forces
+        self.values[HEADER.pause] = 0.0
         self._places = {row: HEADER.size + FREE.size * k for k, row in enumerate(self.rows)}
         self._bodies = self.values[HEADER.size :].reshape(-1, FREE.size)
         for row, at in self._places.items():
@@ -88,6 +97,8 @@ class FreeMotion:
         bodies[:, FREE.lifted] = self._lifted(table)[rows]
         bodies[:, FREE.slow] = np.nan_to_num(slow**2, nan=math.inf, posinf=math.inf)
         bodies[:, FREE.moments : FREE.moments + 3] = moments
+        masses = np.array(table.masses, dtype=np.float64)[rows]
+        bodies[:, FREE.mass] = np.where(bodies[:, FREE.mass] > 0.0, masses, 0.0)
         self._set_pace()
 
     def _lifted(self, table: FreeTable) -> FloatArray:
@@ -121,45 +132,110 @@ class FreeMotion:
     def pause(self, steps: float) -> None:
         self.values[HEADER.pause] = steps
 
-    def before_step(self, gravity: Vec3) -> None:
-        """Apply the forces that bodies need in the coming engine step, in ``gravity`` [m/s^2]."""
-        if not self.needs_forces:
+    def before_step(self, gravity: Vec3, part: int, parts: int, given: Sequence[Load]) -> None:
+        """Apply the forces that bodies need in the coming engine step.
+
+        Args:
+            gravity: Gravity of the engine [m/s^2].
+            part: Number of the engine step in its step, from 0 on.
+            parts: Number of engine steps in that step.
+            given: Forces and torques of ours that it gets besides.
+        """
+        if not self.rows or (parts == 1 and not self.needs_forces):
+            return
+        if parts > 1 and part == 0:
+            self._prepare_loads(given)
+        row, dt, values = self._native_row(), self._time_step, self.values
+        if row is not None and before_free(row, values, part, parts, dt, *gravity) == 0:
+            return
+        for at in self._places.values():
+            if values[at + FREE.is_held]:
+                continue
+            if part and values[at + FREE.load : at + FREE.load + 6].any():
+                self._push(self._read(at), at, at + FREE.load)
+            if values[at + FREE.tumbles] or values[at + FREE.lifted]:
+                body = self._read(at)
+                if find_forces(values, at, dt, *gravity):
+                    self._push(body, at, at + FREE.force)
+            if parts > 1 and part == 0:
+                self._read(at)
+                state = values[at + FREE.position : at + FREE.position + 13]
+                values[at + FREE.was : at + FREE.was + 13] = state
+                if values[at + FREE.tumbles] or values[at + FREE.lifted]:
+                    forces = values[at + FREE.force : at + FREE.force + 6]
+                    values[at + FREE.given : at + FREE.given + 6] += forces
+        if part == 0:
+            values[HEADER.is_first] = parts > 1
+
+    def _prepare_loads(self, given: Sequence[Load]) -> None:
+        """Note what others' loads on bodies are told from."""
+        number = pybullet.getNumBodies(self._client_id)
+        present = (number, pybullet.getNumConstraints(self._client_id))
+        if present != self._present:
+            self._present = present
+            excluded = _held_by_others(self._client_id, *present)
+            for row, at in self._places.items():
+                is_left_out = excluded is None or self.values[at + FREE.body_id] in excluded
+                self.values[at + FREE.mass] = 0.0 if is_left_out else self._table.masses[row]
+        bodies = self._bodies
+        bodies[:, FREE.load : FREE.load + 6] = 0.0
+        bodies[:, FREE.given : FREE.given + 6] = 0.0
+        for body_id, force, torque in given:
+            bodies[bodies[:, FREE.body_id] == body_id, FREE.given : FREE.given + 6] += (
+                *force, *torque
+            )  # fmt: skip
+
+    def _push(self, body: int, at: int, load: int) -> None:
+        """Apply the six numbers of a force and a torque to a body that was read."""
+        force, torque = self.values[load : load + 3].tolist(), self.values[load + 3 : load + 6]
+        if any(force):
+            place = self.values[at + FREE.position : at + FREE.position + 3].tolist()
+            pybullet.applyExternalForce(
+                body, -1, force, place, pybullet.WORLD_FRAME, physicsClientId=self._client_id
+            )
+        if torque.any():
+            pybullet.applyExternalTorque(
+                body, -1, torque.tolist(), pybullet.WORLD_FRAME, physicsClientId=self._client_id
+            )
+
+    def after_step(self, gravity: Vec3) -> None:
+        """Find what others gave to bodies in the last engine step, and bodies that went far."""
+        if not (self.is_watched or self.values[HEADER.is_first]):
             return
         row, dt = self._native_row(), self._time_step
-        if row is not None and apply_free_forces(row, self.values, dt, *gravity) == 0:
+        count = -1 if row is None else int(after_free(row, self.values, dt, *gravity))
+        if count < 0:
+            self._find_loads_by_python(gravity)
+            count = self._find_fast_by_python(gravity) if self.is_watched else 0
+        self._fast_count = count
+
+    def _find_loads_by_python(self, gravity: Vec3) -> None:
+        values, client_id, dt = self.values, self._client_id, self._time_step
+        if not values[HEADER.is_first]:
             return
-        client_id, values = self._client_id, self.values
+        values[HEADER.is_first] = 0.0
+        clear_contacts(values)
+        touching: dict[int, list[tuple[int, int]]] = {}
+        for point in pybullet.getContactPoints(physicsClientId=client_id) or ():
+            _, first, second, link, other, *points, _, force, f, along, g, across = point
+            row = np.concatenate([(first, second, link, other), *points, along, across])
+            note_contact(values, np.append(row, (point[8], force, f, g)), dt)
+            for body in (first, second):
+                touching.setdefault(body, []).extend([(first, link), (second, other)])
         for at in self._places.values():
-            needs = values[at + FREE.tumbles] or values[at + FREE.lifted]
-            if values[at + FREE.is_held] or not needs:
+            if values[at + FREE.is_held] or not values[at + FREE.mass]:
                 continue
             body = self._read(at)
-            if not find_forces(values, at, dt, *gravity):
-                continue
-            if values[at + FREE.lifted]:
-                place = values[at + FREE.position : at + FREE.position + 3].tolist()
-                force = values[at + FREE.force : at + FREE.force + 3].tolist()
-                pybullet.applyExternalForce(
-                    body, -1, force, place, pybullet.WORLD_FRAME, physicsClientId=client_id
-                )
-            torque = values[at + FREE.torque : at + FREE.torque + 3].tolist()
-            if any(torque):
-                pybullet.applyExternalTorque(
-                    body, -1, torque, pybullet.WORLD_FRAME, physicsClientId=client_id
-                )
+            _, has_torque = find_load(values, at, dt, *gravity)
+            if has_torque and any(_rolls(client_id, *link) for link in touching.get(body, ())):
+                values[at + FREE.load + 3 : at + FREE.load + 6] = 0.0
 
-    def find_fast(self, gravity: Vec3) -> list[int]:
-        """Return the rows of the bodies that may have passed something in the last step."""
-        if not self.is_watched:
-            return []
-        row, dt = self._native_row(), self._time_step
-        count = -1 if row is None else int(find_fast(row, self.values, dt, *gravity))
-        if count < 0:
-            count = self._find_fast_by_python(gravity)
-        return self.found() if count else []
+    def find_fast(self) -> list[int]:
+        """Return the rows of bodies that :meth:`after_step` saw go too far."""
+        return self.found() if self._fast_count else []
 
     def found(self) -> list[int]:
-        """Return the rows that the last look has marked."""
+        """Return the rows of bodies that kernels, or :meth:`after_step`, saw go too far."""
         marks = self.values[HEADER.size + FREE.is_fast :: FREE.size]
         return [self.rows[k] for k in np.flatnonzero(marks).tolist()]
 
@@ -216,3 +292,27 @@ class FreeMotion:
         if not self._is_asked:
             self._row, self._is_asked = self.find_row(), True
         return self._row
+
+
+def _held_by_others(client_id: int, bodies: int, constraints: int) -> frozenset[int] | None:
+    """Return the bodies whose momentum something changes that the engine does not tell.
+
+    ``None``: there are soft bodies, which may touch any.
+    """
+    for k in range(bodies):
+        body = pybullet.getBodyUniqueId(k, client_id)
+        if pybullet.getDynamicsInfo(body, -1, client_id)[10] == _SOFT_BODY:
+            return None
+    held: set[int] = set()
+    for k in range(constraints):
+        found = pybullet.getConstraintInfo(
+            pybullet.getConstraintUniqueId(k, physicsClientId=client_id), client_id
+        )
+        held.update((found[0], found[2]))
+    return frozenset(held)
+
+
+def _rolls(client_id: int, body: int, link: int) -> bool:
+    """Return True if a link has rolling or spinning friction."""
+    info = pybullet.getDynamicsInfo(body, link, client_id)
+    return bool(info[6] or info[7])

@@ -270,7 +270,7 @@ class FastBodies:
         if not self.is_any:
             return
         self._time_step, self._gravity = time_step, gravity
-        rows = self._motion.find_fast(gravity) if is_sought else self._motion.found()
+        rows = self._motion.find_fast() if is_sought else self._motion.found()
         if rows:
             self._trace(rows)
         elif self.state.stops:

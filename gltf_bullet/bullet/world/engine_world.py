@@ -544,7 +544,7 @@ class EngineWorld:
             self.free.reapply_forces()
         if self.gravity is not None:
             self.gravity.before_step(settings.gravity, world_from_node())
-        self.free.before_step(settings.time_step, settings.gravity)
+        self.free.before_step(settings.time_step, settings.gravity, part, parts)
         if self.kinematic_targets.has_targets:
             self.kinematic_targets.before_step(settings.time_step, parts - part)
         if self.is_jointed:
@@ -563,9 +563,11 @@ class EngineWorld:
     def after_step(self, settings: EngineSettings, *, is_seen: bool = False) -> None:
         """Update joints, sliding surfaces, squeezed and fast bodies after an engine step.
 
-        ``is_seen``: kernels have looked for fast bodies.
+        ``is_seen``: kernels have looked at the free bodies.
         """
         with self.ownership:
+            if not is_seen:
+                self.free.motion.after_step(settings.gravity)
             if self.is_jointed:
                 self.articulations.after_step()
             if self._links.slips:

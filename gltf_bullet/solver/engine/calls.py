@@ -110,6 +110,10 @@ POINT_WORDS = 22
 """Words of 8 bytes in a ``b3ContactPointData``."""
 FRICTION = 11
 """Number of the lateral friction in a ``b3DynamicsInfo``."""
+ROLLING = 12
+"""Likewise of the rolling friction, which the spinning friction follows."""
+DAMPING = 18
+"""Likewise of the damping of turns, which that of motion follows."""
 _COORDINATES = 128
 """``MAX_DEGREE_OF_FREEDOM``: room for so many numbers in each table of a body's state."""
 _MOTOR_FORCES = 7 * _COORDINATES

@@ -16,19 +16,10 @@ Both are one pass over one table; Python makes the same pass where kernels canno
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
-from gltf_bullet.numba_aot import IntTable, call, entry, ints_at, kernel
-from gltf_bullet.solver.engine.calls import (
-    Engine,
-    engine_at,
-    engine_client,
-    is_alone_in_box,
-    read_pose,
-    submit,
-)
-from gltf_bullet.solver.scene_table import SCENE
-from gltf_bullet.solver.tables import offsets
+from gltf_bullet.numba_aot import call, kernel
+from gltf_bullet.solver.engine.calls import Engine, is_alone_in_box, read_pose, submit
+from gltf_bullet.solver.engine.free_records import FREE, HEADER
 from gltf_bullet.solver.tree_kinematics import multiply, rotation_from_quat
 from gltf_bullet.transforms import FloatArray
 
@@ -59,70 +50,11 @@ _LONGEST_PAUSE = 8
 """Largest number of steps between two readings of thicker bodies; users may set velocities any
 time."""
 
-
-class _Header(NamedTuple):
-    """Numbers before the bodies."""
-
-    thinnest: int = 1
-    """The least travel in a step [m] for which a body is fast."""
-    pause: int = 1
-    """Number of steps in which no body can become fast."""
-    needs_forces: int = 1
-    """1 if some body needs a force or a torque."""
-    size: int = 0
-
-
-class _Free(NamedTuple):
-    """One body: what is known of it, what is read of it, and what was found."""
-
-    body_id: int = 1
-    is_held: int = 1
-    """1 while its pose is prescribed."""
-    tumbles: int = 1
-    """1 if its principal moments differ."""
-    lifted: int = 1
-    """Mass times (gravity factor - 1) [kg]."""
-    slow: int = 1
-    """Squared spin [rad^2/s^2] times time step [s] up to which the engine is right enough."""
-    moments: int = 3
-    """Principal moments of inertia [kg m^2]."""
-    furthest: int = 1
-    """Travel in a step [m] above which it is fast; inf if it never is."""
-    half_length: int = 1
-    """[m]"""
-    reach: int = 1
-    """Radius of a ball about the centre of mass that holds the body [m]."""
-    is_fast: int = 1
-    """1 if it went too far in the last step, with others around it."""
-    position: int = 3
-    rotation: int = 4
-    """xyzw, world from principal axes."""
-    velocity: int = 3
-    spin: int = 3
-    """[rad/s], world axes."""
-    force: int = 3
-    """[N], world axes."""
-    torque: int = 3
-    """[N m], world axes."""
-    frame: int = 9
-    """[3, 3] scratch: principal axes now, as a matrix."""
-    turn: int = 9
-    turned: int = 9
-    """[3, 3] scratch: principal axes at another time of the step."""
-    half: int = 4
-    momentum: int = 3
-    found: int = 3
-    explicit: int = 3
-    size: int = 0
-
-
-HEADER, FREE = offsets(_Header), offsets(_Free)
-
 # --- before the step ------------------------------------------------------------------------------
 
 
 @kernel
-def _by_inertia(
+def by_inertia(
     values: FloatArray, body: int, frame: int, vector: int, result: int, inverse: bool
 ) -> None:
     """Multiply a vector by the inertia with principal axes ``frame``, or by its ``inverse``.
@@ -214,7 +146,7 @@ def find_torque(values: FloatArray, body: int, dt: float) -> bool:
         body + FREE.torque, body + FREE.momentum, body + FREE.found,
     )  # fmt: skip
     # The engine's own term, which is taken back.
-    _by_inertia(values, body, frame, spin, momentum, False)
+    by_inertia(values, body, frame, spin, momentum, False)
     energy = 0.0
     for i in range(3):
         energy += values[spin + i] * values[momentum + i]
@@ -231,7 +163,7 @@ def find_torque(values: FloatArray, body: int, dt: float) -> bool:
         return True
     own = 0.0
     _turn(values, body, spin, -0.5 * dt)
-    _by_inertia(values, body, turned, spin, momentum, False)
+    by_inertia(values, body, turned, spin, momentum, False)
     for i in range(3):
         values[found + i] = values[spin + i]
     if axis >= 0:
@@ -239,7 +171,7 @@ def find_torque(values: FloatArray, body: int, dt: float) -> bool:
             own += values[frame + 3 * i + axis] * values[spin + i]
     for _ in range(_ITERATIONS):
         _turn(values, body, found, 0.5 * dt)
-        _by_inertia(values, body, turned, momentum, found, True)
+        by_inertia(values, body, turned, momentum, found, True)
         if axis >= 0:
             along = own
             for i in range(3):
@@ -250,7 +182,7 @@ def find_torque(values: FloatArray, body: int, dt: float) -> bool:
     # turn of about a radian per step the fixed point of slender bodies may not exist; what it then
     # gives is another energy, which contacts turn into speed (measured: rods of 10 cm left the
     # floor with 40 times their energy): the spin stays as it is.
-    _by_inertia(values, body, frame, found, momentum, False)
+    by_inertia(values, body, frame, found, momentum, False)
     after = 0.0
     for i in range(3):
         after += values[found + i] * values[momentum + i]
@@ -258,7 +190,7 @@ def find_torque(values: FloatArray, body: int, dt: float) -> bool:
         return True
     for i in range(3):
         values[found + i] -= values[spin + i]
-    _by_inertia(values, body, frame, found, momentum, False)
+    by_inertia(values, body, frame, found, momentum, False)
     for i in range(3):
         values[torque + i] += values[momentum + i] / dt
     return True
@@ -280,17 +212,17 @@ def find_forces(values: FloatArray, body: int, dt: float, gx: float, gy: float, 
 
 
 @kernel
-def _apply(engine: Engine, client: int, values: FloatArray, body: int) -> None:
-    number, at = int(values[body + FREE.body_id]), values.ctypes.data + 8 * body
-    if values[body + FREE.lifted] != 0.0:
-        command = call(engine.force_command, (client,))
-        place = (command, number, -1, at + 8 * FREE.force, at + 8 * FREE.position, _WORLD_FRAME)
-        call(engine.force, place)
+def push(engine: Engine, client: int, values: FloatArray, body: int, force: int) -> None:
+    """Apply a force and a torque to a body that was read: six numbers from ``force`` on."""
+    number, at = int(values[body + FREE.body_id]), values.ctypes.data
+    if values[force] != 0.0 or values[force + 1] != 0.0 or values[force + 2] != 0.0:
+        command, place = call(engine.force_command, (client,)), at + 8 * (body + FREE.position)
+        call(engine.force, (command, number, -1, at + 8 * force, place, _WORLD_FRAME))
         submit(engine, client, command)
-    torque = body + FREE.torque
+    torque = force + 3
     if values[torque] != 0.0 or values[torque + 1] != 0.0 or values[torque + 2] != 0.0:
         command = call(engine.force_command, (client,))
-        call(engine.torque, (command, number, -1, at + 8 * FREE.torque, _WORLD_FRAME))
+        call(engine.torque, (command, number, -1, at + 8 * torque, _WORLD_FRAME))
         submit(engine, client, command)
 
 
@@ -312,7 +244,7 @@ def apply_forces(
         ):
             return False
         if find_forces(values, body, dt, gx, gy, gz):
-            _apply(engine, client, values, body)
+            push(engine, client, values, body, body + FREE.force)
     return True
 
 
@@ -389,41 +321,3 @@ def look_for_fast(
             count += 1
     values[HEADER.pause] = safe_steps(values, spare, dt, math.sqrt(gx * gx + gy * gy + gz * gz))
     return count
-
-
-@entry
-def apply_free_forces(
-    scenes: IntTable, values: FloatArray, dt: float, gx: float, gy: float, gz: float
-) -> int:
-    """Read free bodies and apply what they need in the coming engine step.
-
-    Args:
-        scenes: A row of the world, for its engine: see ``scene_table.row_of``.
-        values: HEADER.size numbers, then FREE.size of each body.
-        dt: Length of the engine's step [s].
-        gx: Gravity of the engine [m/s^2], world axes.
-        gy: Likewise.
-        gz: Likewise.
-
-    Returns:
-        -1 if the engine does not answer.
-    """
-    engine = engine_at(ints_at(scenes, 0, SCENE.engine), 0)
-    client = engine_client(engine)
-    if client == 0 or not apply_forces(engine, client, values, dt, gx, gy, gz):
-        return -1
-    return 0
-
-
-@entry
-def find_fast(
-    scenes: IntTable, values: FloatArray, dt: float, gx: float, gy: float, gz: float
-) -> int:
-    """Mark the bodies that may have passed something; as :func:`apply_free_forces`.
-
-    Returns:
-        How many, -1 if the engine does not answer.
-    """
-    engine = engine_at(ints_at(scenes, 0, SCENE.engine), 0)
-    client = engine_client(engine)
-    return -1 if client == 0 else int(look_for_fast(engine, client, values, dt, gx, gy, gz))

@@ -43,7 +43,7 @@ from gltf_bullet.solver.engine.calls import (
 )
 from gltf_bullet.solver.engine.commands import apply_commands
 from gltf_bullet.solver.engine.contact_table import contact_table_at, has_contacts, reuse_contacts
-from gltf_bullet.solver.engine.free_motion import apply_forces, look_for_fast
+from gltf_bullet.solver.engine.free_steps import after_part, before_part
 from gltf_bullet.solver.outcomes import (
     LOOPS_CHECKED,
     NEW_CONTACTS,
@@ -333,12 +333,14 @@ def _go_through(
     engine: Engine,
     client: int,
     stages: int,
+    part: int,
+    parts: int,
     dt: float,
     gx: float,
     gy: float,
     gz: float,
 ) -> int:
-    """The stages of one engine step."""
+    """The stages of one engine step, the ``part``-th of a step's ``parts``."""
     if stages & READ:
         found = _read(scenes, engine, client)
         if found:
@@ -350,7 +352,7 @@ def _go_through(
     if stages & FREE_FORCES:
         for row in range(len(scenes)):
             free = floats_at(scenes, row, SCENE.free)
-            if not apply_forces(engine, client, free, dt, gx, gy, gz):
+            if not before_part(engine, client, free, part, parts, dt, gx, gy, gz):
                 return REFUSED
     found, width = 0, scenes.shape[1]
     if stages & SET_UP_ROWS:
@@ -388,7 +390,7 @@ def _go_through(
         for row in range(len(scenes)):
             scenes[row, SCENE.status] = 0
             free = floats_at(scenes, row, SCENE.free)
-            if look_for_fast(engine, client, free, dt, gx, gy, gz) > 0:
+            if after_part(engine, client, free, dt, gx, gy, gz) > 0:
                 scenes[row, SCENE.status], found = WENT_FAR, found | WENT_FAR
         if stages & BY_SCENE:
             return found
@@ -447,14 +449,15 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
     if stages & CHECK_WORLD and not _is_known_world(scenes, engine, client):
         return REFUSED
     if not stages & STEP:
-        return _go_through(scenes, engine, client, stages, dt, gx, gy, gz)
+        return _go_through(scenes, engine, client, stages, 0, 1, dt, gx, gy, gz)
     parts, made, last, now = max(scenes[0, SCENE.parts], 1), 0, 0, stages
     wanted = parts * steps
     if parts > 1:
         change_time_step(engine, client, dt)
     while made == 0 or (made < wanted and _is_uneventful(scenes, last)):
-        _begin_part(scenes, made % parts)
-        found = _go_through(scenes, engine, client, now, dt, gx, gy, gz)
+        part = made % parts
+        _begin_part(scenes, part)
+        found = _go_through(scenes, engine, client, now, part, parts, dt, gx, gy, gz)
         if found & NOT_MADE:
             last = found if made == 0 or found & STATE_LOST else last
             break  # a step that Python shall make
