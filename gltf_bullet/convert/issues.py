@@ -106,6 +106,11 @@ ROBOT_ENGINE_LINES: Final = IssueKind(
     Severity.INFO,
     "PyBullet says of the robot: {lines}",
 )
+NOT_IN_USD: Final = IssueKind(
+    "NOT_IN_USD",
+    Severity.WARNING,
+    "OpenUSD has no words for {what} of {owner}; {done}",
+)
 USD_APPROXIMATED: Final = IssueKind(
     "USD_APPROXIMATED",
     Severity.WARNING,

@@ -434,5 +434,5 @@ class _Placer:
                 return Capsule(mid_height=height, radius_bottom=r, radius_top=top), turned
             return Cylinder(height=height, radius_bottom=r, radius_top=top), turned
         meshes = self._result.collision_meshes
-        mesh = meshes.setdefault(shape, len(meshes))
+        mesh = meshes.setdefault(shape.geometry, len(meshes))
         return ModelMesh(parts=(MeshPart(mesh=mesh),), convex_hull=shape.is_convex), IDENTITY_POSE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gltf_bullet.convert.description import FrameDescription, MeshShape, VisualDescription
+from gltf_bullet.convert.description import FrameDescription, MeshGeometry, VisualDescription
 from gltf_bullet.model import Collider, Joint, Motion, Trigger
 from gltf_bullet.transforms import Pose
 
@@ -45,7 +45,7 @@ class WorldNodes:
     """Visuals with their nodes."""
     cameras: list[tuple[int, FrameDescription]] = field(default_factory=list)
     """Cameras with their nodes."""
-    collision_meshes: dict[MeshShape, int] = field(default_factory=dict)
+    collision_meshes: dict[MeshGeometry, int] = field(default_factory=dict)
     """Collision meshes and their indices, in ascending order."""
     link_nodes: dict[tuple[int, int], int] = field(default_factory=dict)
     """Nodes of links by body and link, the base being 0."""

@@ -187,8 +187,8 @@ def build_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldFile:
     """Build one document of ``world``; properties that glTF lacks are reported."""
     placed = place_world(world, diagnostics)
     parts = _Parts()
-    for shape in placed.collision_meshes:  # in the order of their indices
-        parts.mesh(shape.geometry, None)
+    for geometry in placed.collision_meshes:  # in the order of their indices
+        parts.mesh(geometry, None)
     nodes = placed.nodes.entries
     for node, visual in placed.visuals:
         nodes[node]["mesh"] = parts.mesh(shown_geometry(visual.shape), visual.surface)

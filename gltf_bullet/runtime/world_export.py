@@ -13,21 +13,25 @@ from gltf_bullet.bullet.reading.world_reader import read_bodies, read_world
 from gltf_bullet.bullet.session import EngineLink, PhysicsClient, require_client
 from gltf_bullet.bullet.world_lock import world_lock
 from gltf_bullet.convert.description import StatedSurface, WorldDescription
-from gltf_bullet.convert.issues import ROBOT_REFUSED, WORLD_NOT_FINITE
+from gltf_bullet.convert.issues import NOT_IN_USD, ROBOT_REFUSED, WORLD_NOT_FINITE
 from gltf_bullet.convert.mjcf.compiling import compile_mjcf
 from gltf_bullet.convert.mjcf.world import describe_mjcf
 from gltf_bullet.convert.servo import Servo, add_servos
 from gltf_bullet.convert.stated_scenes import JointOfFile, PartOfFile, SceneOfFile, with_scenes
 from gltf_bullet.convert.urdf_repairs import robot_format
-from gltf_bullet.convert.usd.process import USD_SUFFIXES, convert_stage
+from gltf_bullet.convert.usd.process import USD_SUFFIXES, convert_stage, require_openusd
 from gltf_bullet.convert.writer import WorldFile, build_world
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue
 from gltf_bullet.errors import ContainerError, InvalidAssetError
 from gltf_bullet.gltf.writing import encode_glb
 from gltf_bullet.model import MotionKind
+from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_plans import ColliderGroup, StaticPlan
 from gltf_bullet.runtime.asset import Asset, read_asset
+from gltf_bullet.runtime.content import AssetContent
+from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.runtime.translation import translate_at
 from gltf_bullet.runtime.worlds.live_scenes import idle_axes, scenes_among
 from gltf_bullet.runtime.worlds.scene_losses import report_losses
 
@@ -258,6 +262,40 @@ def _read_again(file: WorldFile, diagnostics: Diagnostics) -> tuple[WorldFile, A
     asset = read_asset(encode_glb(file.root, file.buffers))
     diagnostics.extend([issue for issue in asset.issues if issue.is_error])
     return file, asset
+
+
+def write_usd(asset: AssetContent, path: str | os.PathLike[str], diagnostics: Diagnostics) -> None:
+    """Write an asset as a stage of OpenUSD, in metres, kilograms and Y up.
+
+    Args:
+        asset: The file, of any dialect; animations become time samples.
+        path: Ends in ``.usd``, ``.usda``, ``.usdc`` or ``.usdz``.
+        diagnostics: Receives what OpenUSD lacks.
+
+    Raises:
+        ContainerError: OpenUSD is not installed.
+        InvalidAssetError: Content turned out unusable while translating.
+        OSError: A file cannot be written.
+    """
+    require_openusd(str(path), diagnostics)
+    from gltf_bullet.convert.usd.losses import Losses
+    from gltf_bullet.convert.usd.stage_writer import StageSource, write_stage
+
+    # The triangles of concave meshes are written, so that nothing is decomposed.
+    options = LoadOptions(concave="bvh", visuals="none")
+    translation = translate_at(asset, Placement.of(up_axis="y"), options)
+    translation.require_usable(strict=False)
+    losses = Losses(NOT_IN_USD)
+    source = StageSource(
+        document=asset.document,
+        tree=asset.tree_at_start(running=True),
+        physics=translation.physics(asset),
+        plan=translation.plan,
+        animations=asset.animations,
+        has_graph=asset.acts,
+    )
+    write_stage(source, Path(path), losses, diagnostics)
+    losses.report(diagnostics)
 
 
 def _not_finite(value: object) -> tuple[Any, ...] | None:

@@ -158,7 +158,9 @@ class Looks:
                 if node.GetIdAttr().Get() == "UsdUVTexture":
                     picture = self._picture(node)
                     if picture is not None and has_uvs:
-                        texture, color = picture, (1.0, 1.0, 1.0)
+                        factor = node.GetInput("scale")
+                        scale = factor.Get(TIME) if factor else None
+                        texture, color = picture, tuple(scale or (1.0, 1.0, 1.0))[:3]
                     elif picture is not None:
                         color = _mean(picture)
             elif stated.Get(TIME) is not None:

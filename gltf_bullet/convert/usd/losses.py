@@ -20,15 +20,17 @@ def listed(paths: list[str]) -> str:
 
 
 class Losses:
-    """Collects losses while a stage is read, so that equal ones become one finding."""
+    """Collects losses while a stage is read or written, so that equal ones become one finding."""
 
-    def __init__(self) -> None:
+    def __init__(self, lacking: IssueKind = NOT_IN_GLTF) -> None:
+        """Remember the finding for what the other format has no words for."""
+        self._lacking = lacking
         self._lost: dict[tuple[str, str], list[str]] = {}
         self._changed: dict[tuple[str, str, str], list[str]] = {}
         self._other: list[tuple[IssueKind, dict[str, object]]] = []
 
     def lost(self, what: str, path: str, done: str = LEFT_OUT) -> None:
-        """A property that glTF has no words for."""
+        """A property that the other format has no words for."""
         self._lost.setdefault((what, done), []).append(path)
 
     def changed(self, what: str, path: str, done: str, error: str) -> None:
@@ -45,7 +47,7 @@ class Losses:
             diagnostics.report(kind, ROOT, **values)
         for (what, done), paths in self._lost.items():
             counted = f"{len(paths)} x {what}" if len(paths) > 1 else what
-            diagnostics.report(NOT_IN_GLTF, ROOT, what=counted, owner=listed(paths), done=done)
+            diagnostics.report(self._lacking, ROOT, what=counted, owner=listed(paths), done=done)
         for (what, done, error), paths in self._changed.items():
             diagnostics.report(
                 USD_APPROXIMATED, ROOT,

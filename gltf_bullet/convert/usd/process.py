@@ -21,7 +21,7 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer
 from gltf_bullet.dialects.khr import scene
 from gltf_bullet.errors import ContainerError
 
-__all__ = ["USD_SUFFIXES", "convert_stage"]
+__all__ = ["USD_SUFFIXES", "convert_stage", "require_openusd"]
 
 USD_SUFFIXES: Final = (".usd", ".usda", ".usdc", ".usdz")
 _SECONDS: Final = 4.0
@@ -61,9 +61,7 @@ def convert_stage(
     file = Path(path).absolute()
     with file.open("rb"):
         pass
-    if importlib.util.find_spec("pxr") is None:
-        diagnostics.report(USD_NEEDS_USD_CORE, ROOT)
-        raise ContainerError(str(path), diagnostics.issues)
+    require_openusd(str(path), diagnostics)
     with tempfile.TemporaryDirectory(prefix="gltf_bullet_") as name:
         folder = Path(name)
         request = folder / "request.json"
@@ -92,6 +90,13 @@ def convert_stage(
             raise ContainerError(str(path), diagnostics.issues)
         root = json.loads((folder / "root.json").read_text(encoding="utf-8"))
         return WorldFile(root, (folder / "data.bin").read_bytes(), WorldNodes())
+
+
+def require_openusd(path: str, diagnostics: Diagnostics) -> None:
+    """Raise :class:`ContainerError` about a file if OpenUSD is not installed."""
+    if importlib.util.find_spec("pxr") is None:
+        diagnostics.report(USD_NEEDS_USD_CORE, ROOT)
+        raise ContainerError(path, diagnostics.issues)
 
 
 def _run(request: Path) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from pxr import UsdGeom
+
 from gltf_bullet.convert.usd.losses import LEFT_OUT, Losses, listed
 from gltf_bullet.convert.usd.stage import StagePrims
 
@@ -77,6 +79,9 @@ def report_rest(prims: StagePrims, losses: Losses) -> None:
         owners = list(dict.fromkeys(path for paths in names.values() for path in paths))
         losses.lost(what + ", ".join(list(names)[:_MOST_NAMES]) + more, listed(owners), LEFT_OUT)
     for entry in prims.entries:
+        xform = UsdGeom.Xformable(entry.prim)
+        if xform and xform.TransformMightBeTimeVarying():
+            losses.lost("the movement by time samples", entry.path, "its first pose counts")
         if entry.prim.GetTypeName() == "NewtonActuator":
             losses.lost("an actuator of Newton", entry.path)
         elif entry.prim.GetTypeName() in ("MjcTendon", "MjcEquality", "MjcSensor"):
