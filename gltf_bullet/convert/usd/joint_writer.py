@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -52,13 +52,6 @@ class JointEnd:
     """Its motion node; -1 without one."""
 
 
-@dataclass(slots=True)
-class _Written:
-    joint: Joint
-    prim: Any
-    ends: tuple[JointEnd, JointEnd]
-
-
 def write_joints(
     stage: Any,
     child: Callable[[str, str], str],
@@ -84,38 +77,62 @@ def write_joints(
     if not physics.joints:
         return
     scope = str(UsdGeom.Scope.Define(stage, child("/World", "joints")).GetPath())
-    ends = {
-        node: (end_of(node), end_of(joint.connected_node)) for node, joint in physics.joints.items()
-    }
-    pairs = [frozenset((a.path, b.path)) for a, b in ends.values()]
-    written: dict[int, _Written] = {}
+    ends: dict[int, tuple[JointEnd, JointEnd]] = {}
     for node, joint in physics.joints.items():
-        pair = ends[node]
-        name = document.tree.names[node] or f"joint_{node}"
+        pair = end_of(node), end_of(joint.connected_node)
         if pair[0].path == pair[1].path:
+            name = document.tree.names[node] or f"node {node}"
             losses.lost("a joint within one body, or within the world", name)
-            continue
-        is_alone = pairs.count(frozenset((pair[0].path, pair[1].path))) == 1
-        writer = _JointWriter(stage, child(scope, name), joint, losses)
-        prim = writer.define(is_alone=is_alone)
-        _attach(UsdPhysics.Joint(prim), joint, pair, frames, losses)
+        else:
+            ends[node] = pair
+    trees = _Trees(ends, masses)
+    held = Counter(frozenset((a.path, b.path)) for a, b in ends.values())
+    prims: dict[int, Any] = {}
+    for node, (a, b) in ends.items():
+        joint = physics.joints[node]
+        path = child(scope, document.tree.names[node] or f"joint_{node}")
+        writer = _JointWriter(stage, path, joint.description, losses)
+        is_alone = held[frozenset((a.path, b.path))] == 1
+        prim, turn = writer.define(is_alone=is_alone, is_reversed=node in trees.reversed)
+        api = UsdPhysics.Joint(prim)
+        _attach(api, joint, (a, b), frames, turn)
+        if np.linalg.det(frames.linear_maps()[node]) < 0.0:
+            losses.lost("the mirrored axes of a joint", path, "they are written unmirrored")
+        if joint.enable_collision:
+            api.CreateCollisionEnabledAttr(True)
+        if node not in trees.inside:
+            api.CreateExcludeFromArticulationAttr(True)
         _keep_extras(prim, joint, document, losses)
-        written[node] = _Written(joint, prim, pair)
-    for found in written.values():
-        _follow(found, written)
-    _write_articulations(stage, list(written.values()), masses)
+        prims[node] = prim
+    for node, prim in prims.items():
+        _follow(prim, physics.joints[node], prims)
+    for node in trees.root_joints:
+        # OpenUSD takes a joint for the root of an articulation if it holds to the world itself.
+        a, b = ends[node]
+        root = prims[node] if not (a.path and b.path) else stage.GetPrimAtPath(
+            a.path if a.body in masses else b.path
+        )  # fmt: skip
+        UsdPhysics.ArticulationRootAPI.Apply(root)
+    for end in trees.root_bodies:
+        UsdPhysics.ArticulationRootAPI.Apply(stage.GetPrimAtPath(end.path))
 
 
 def _attach(
-    api: Any, joint: Joint, ends: tuple[JointEnd, JointEnd], frames: NodeFrames, losses: Losses
+    api: Any,
+    joint: Joint,
+    ends: tuple[JointEnd, JointEnd],
+    frames: NodeFrames,
+    turn: FloatArray | None,
 ) -> None:
+    """Write what a joint holds and where; ``turn``: rotation of its frames if its ends change."""
     nodes = (joint.node, joint.node if joint.connected_node is None else joint.connected_node)
-    for number, (end, node) in enumerate(zip(ends, nodes, strict=True)):
+    held = list(zip(ends, nodes, strict=True))
+    for number, (end, node) in enumerate(held if turn is None else reversed(held)):
         matrix = end.world_from_prim
         place = np.linalg.solve(matrix, np.append(frames.world_from_node[node][:3, 3], 1.0))[:3]
-        turn = matrices_from_quats(split_linear(matrix[:3, :3])[0])
-        local = turn.T @ matrices_from_quats(frames.rotations_xyzw[node])
-        x, y, z, w = quats_from_matrices(local).tolist()
+        own = matrices_from_quats(split_linear(matrix[:3, :3])[0])
+        local = own.T @ matrices_from_quats(frames.rotations_xyzw[node])
+        x, y, z, w = quats_from_matrices(local if turn is None else local @ turn).tolist()
         if end.path:
             (api.CreateBody1Rel if number else api.CreateBody0Rel)().SetTargets([end.path])
         position, rotation = (
@@ -125,12 +142,6 @@ def _attach(
         )
         position(Gf.Vec3f(*place.tolist()))
         rotation(Gf.Quatf(w, x, y, z))
-    if np.linalg.det(frames.linear_maps()[joint.node]) < 0.0:
-        losses.lost(
-            "the mirrored axes of a joint", str(api.GetPath()), "they are written unmirrored"
-        )
-    if joint.enable_collision:
-        api.CreateCollisionEnabledAttr(True)
 
 
 def _keep_extras(prim: Any, joint: Joint, document: Document, losses: Losses) -> None:
@@ -155,16 +166,16 @@ def _keep_extras(prim: Any, joint: Joint, document: Document, losses: Losses) ->
             losses.lost(f"the note {key!r} in extras", path)
 
 
-def _follow(found: _Written, written: Mapping[int, _Written]) -> None:
-    coupling = found.joint.coupling
-    leader = written.get(coupling.leader) if coupling is not None else None
+def _follow(prim: Any, joint: Joint, prims: Mapping[int, Any]) -> None:
+    coupling = joint.coupling
+    leader = None if coupling is None else prims.get(coupling.leader)
     if coupling is None or leader is None:
         return
-    unit = 1.0 if found.prim.IsA(UsdPhysics.PrismaticJoint) else _DEGREES
-    found.prim.AddAppliedSchema("NewtonMimicAPI")
-    found.prim.CreateRelationship("newton:mimicJoint").SetTargets([leader.prim.GetPath()])
-    _set(found.prim, "newton:mimicCoef1", coupling.multiplier)
-    _set(found.prim, "newton:mimicCoef0", coupling.offset * unit)
+    unit = 1.0 if prim.IsA(UsdPhysics.PrismaticJoint) else _DEGREES
+    prim.AddAppliedSchema("NewtonMimicAPI")
+    prim.CreateRelationship("newton:mimicJoint").SetTargets([leader.GetPath()])
+    _set(prim, "newton:mimicCoef1", coupling.multiplier)
+    _set(prim, "newton:mimicCoef0", coupling.offset * unit)
 
 
 # --- One joint ------------------------------------------------------------------------------------
@@ -173,34 +184,55 @@ def _follow(found: _Written, written: Mapping[int, _Written]) -> None:
 class _JointWriter:
     """Writes the limits and drives of one joint."""
 
-    def __init__(self, stage: Any, path: str, joint: Joint, losses: Losses) -> None:
+    def __init__(
+        self, stage: Any, path: str, description: JointDescription, losses: Losses
+    ) -> None:
         self._stage, self._path, self._losses = stage, path, losses
-        self._description: JointDescription = joint.description
+        self._description = description
         self._ranges: dict[_Dof, JointLimit] = {}
         self._springs: list[JointDrive] = []
         self._cone: JointLimit | None = None
         self._distance: JointLimit | None = None
 
-    def define(self, *, is_alone: bool) -> Any:
-        """Define the prim; ``is_alone``: no other joint holds the same two prims."""
+    def define(self, *, is_alone: bool, is_reversed: bool) -> tuple[Any, FloatArray | None]:
+        """Define the prim.
+
+        Args:
+            is_alone: No other joint holds the same two prims.
+            is_reversed: The child of a tree of joints is to be the second prim, and is the first.
+
+        Returns:
+            The prim, and the rotation of its frames if the ends change places.
+        """
         for limit in self._description.limits:
             self._take(limit)
-        drives = [*self._description.drives, *self._springs]
         locked = {dof for dof, limit in self._ranges.items() if _is_lock(limit)}
+        drives = [*self._description.drives, *self._springs]
         drives = [d for d in drives if (d.kind, d.axis) not in locked]
         free = [(kind, axis) for kind in DofKind for axis in _ALL if (kind, axis) not in locked]
-        turns = [dof for dof in free if dof[0] is DofKind.ANGULAR]
+        kinds = {kind for kind, _ in free}
         only_bounds = not self._ranges.keys() - locked and not drives
         whole = self._cone is None and self._distance is None
+        same = np.eye(3) if is_reversed else None
         if not free:
-            return UsdPhysics.FixedJoint.Define(self._stage, self._path).GetPrim()
+            return UsdPhysics.FixedJoint.Define(self._stage, self._path).GetPrim(), same
         if len(free) == 1 and whole and is_alone:
-            return self._single(free[0], drives)
-        if len(turns) == len(free) == 3 and only_bounds:
-            return self._ball()
+            # About its axis turned around, the first end is where the second was.
+            turn = np.diag(-np.eye(3)[(free[0][1] + 1) % 3] * 2.0 + 1.0) @ -np.eye(3)
+            return self._single(free[0], drives), turn if is_reversed else None
+        if kinds == {DofKind.ANGULAR} and len(free) == 3 and only_bounds:
+            return self._ball(), same
         if len(free) == 6 and only_bounds and self._distance is not None and self._cone is None:
-            return self._tether(self._distance)
-        return self._generic(drives)
+            return self._tether(self._distance), same
+        if is_reversed and len(kinds) == 1:
+            # Turns the other way round have the opposite angles, and so have slides.
+            self._ranges = {dof: _opposite(limit) for dof, limit in self._ranges.items()}
+            opposite = [
+                replace(d, position_target=-d.position_target, velocity_target=-d.velocity_target)
+                for d in drives
+            ]
+            return self._generic(opposite), same
+        return self._generic(drives), None
 
     # --- limits ---------------------------------------------------------------------------------
 
@@ -400,47 +432,55 @@ def _set(prim: Any, name: str, value: float) -> None:
     prim.CreateAttribute(name, _FLOAT).Set(value)
 
 
+def _opposite(limit: JointLimit) -> JointLimit:
+    return replace(limit, minimum=-limit.maximum, maximum=-limit.minimum)
+
+
 # --- Articulations --------------------------------------------------------------------------------
 
 
-def _write_articulations(stage: Any, joints: list[_Written], masses: Mapping[int, float]) -> None:
-    """Mark a root of each tree of joints, and the joints that close loops.
+class _Trees:
+    """Trees of joints: their roots, the joints in them, and those whose child is their first end.
 
-    The root is a joint that holds a body to something that does not move, else the heaviest body.
+    A root is a joint that holds a body to something that does not move, else the heaviest body.
+    Readers want the parent of a joint as its first prim.
     """
-    at: dict[int, list[_Written]] = {}
-    for found in joints:
-        for end in found.ends:
-            at.setdefault(end.body if end.body in masses else -1, []).append(found)
-    seen: set[int] = set()
-    tree: set[int] = set()
-    roots: list[Any] = []
 
-    def grow(body: int) -> None:
+    def __init__(
+        self, ends: Mapping[int, tuple[JointEnd, JointEnd]], masses: Mapping[int, float]
+    ) -> None:
+        """Span the trees; ``masses``: of the bodies that move freely, by their nodes [kg]."""
+        self.inside: set[int] = set()
+        self.reversed: set[int] = set()
+        self.root_joints: list[int] = []
+        self.root_bodies: list[JointEnd] = []
+        self._masses, self._seen = masses, set[int]()
+        self._at: dict[int, list[tuple[int, int, JointEnd]]] = {}
+        for joint, pair in ends.items():
+            for k, end in enumerate(pair):
+                body = end.body if end.body in masses else -1
+                self._at.setdefault(body, []).append((joint, k, pair[1 - k]))
+        for joint, k, other in self._at.get(-1, ()):
+            if other.body in masses and other.body not in self._seen:
+                self.root_joints.append(joint)
+                self._grow(self._enter(joint, k, other))
+        for body in sorted(masses, key=lambda node: -masses[node]):
+            if body in self._at and body not in self._seen:
+                joint, k, _ = self._at[body][0]
+                self.root_bodies.append(ends[joint][k])
+                self._seen.add(body)
+                self._grow(body)
+
+    def _enter(self, joint: int, near: int, far: JointEnd) -> int:
+        self.inside.add(joint)
+        if near == 1:
+            self.reversed.add(joint)
+        self._seen.add(far.body)
+        return far.body
+
+    def _grow(self, body: int) -> None:
         waiting = deque([body])
-        seen.add(body)
         while waiting:
-            here = waiting.popleft()
-            for found in at.get(here, ()):
-                for end in found.ends:
-                    if end.body in masses and end.body not in seen:
-                        seen.add(end.body)
-                        tree.add(id(found))
-                        waiting.append(end.body)
-
-    for found in at.get(-1, ()):
-        held = [end.body for end in found.ends if end.body in masses]
-        if held and held[0] not in seen:
-            tree.add(id(found))
-            roots.append(found.prim)
-            grow(held[0])
-    for body in sorted(masses, key=lambda node: -masses[node]):
-        if body in at and body not in seen:
-            end = next(e for f in at[body] for e in f.ends if e.body == body)
-            roots.append(stage.GetPrimAtPath(end.path))
-            grow(body)
-    for found in joints:
-        if id(found) not in tree:
-            UsdPhysics.Joint(found.prim).CreateExcludeFromArticulationAttr(True)
-    for prim in roots:
-        UsdPhysics.ArticulationRootAPI.Apply(prim)
+            for joint, near, far in self._at.get(waiting.popleft(), ()):
+                if far.body in self._masses and far.body not in self._seen:
+                    waiting.append(self._enter(joint, near, far))
