@@ -31,7 +31,7 @@ from gltf_bullet.transforms import (
     split_linear,
 )
 
-__all__ = ["JointEnd", "write_joints"]
+__all__ = ["JointEnd", "solved", "write_joints"]
 
 _DEGREES: Final = 180.0 / math.pi
 _AXES: Final = ("X", "Y", "Z")
@@ -129,7 +129,7 @@ def _attach(
     held = list(zip(ends, nodes, strict=True))
     for number, (end, node) in enumerate(held if turn is None else reversed(held)):
         matrix = end.world_from_prim
-        place = np.linalg.solve(matrix, np.append(frames.world_from_node[node][:3, 3], 1.0))[:3]
+        place = solved(matrix, np.append(frames.world_from_node[node][:3, 3], 1.0))[:3]
         own = matrices_from_quats(split_linear(matrix[:3, :3])[0])
         local = own.T @ matrices_from_quats(frames.rotations_xyzw[node])
         x, y, z, w = quats_from_matrices(local if turn is None else local @ turn).tolist()
@@ -176,6 +176,15 @@ def _follow(prim: Any, joint: Joint, prims: Mapping[int, Any]) -> None:
     prim.CreateRelationship("newton:mimicJoint").SetTargets([leader.GetPath()])
     _set(prim, "newton:mimicCoef1", coupling.multiplier)
     _set(prim, "newton:mimicCoef0", coupling.offset * unit)
+
+
+def solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """The solution of a linear system, the smallest one where a scale is 0."""
+    try:
+        found: FloatArray = np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        found = np.linalg.pinv(matrix) @ right
+    return found
 
 
 # --- One joint ------------------------------------------------------------------------------------

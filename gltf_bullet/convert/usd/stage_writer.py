@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, UsdUtils, Vt
 
-from gltf_bullet.convert.usd.joint_writer import JointEnd, write_joints
+from gltf_bullet.convert.usd.joint_writer import JointEnd, solved, write_joints
 from gltf_bullet.convert.usd.look_writer import LookWriter
 from gltf_bullet.convert.usd.losses import Losses
 from gltf_bullet.diagnostics import Diagnostics
@@ -277,7 +277,7 @@ class _Writer:
     def _place(self, prim: Any, node: int) -> None:
         above, tree = self._above[node], self._tree
         if above != int(tree.parents[node]):
-            local = self._world[node] if above < 0 else np.linalg.solve(
+            local = self._world[node] if above < 0 else solved(
                 self._world[above], self._world[node]
             )  # fmt: skip
             matrix = prim.AddTransformOp()
@@ -300,7 +300,7 @@ class _Writer:
         body = UsdPhysics.RigidBodyAPI.Apply(prim)
         above = np.eye(3) if self._above[node] < 0 else self._world[self._above[node]][:3, :3]
         turn = _rotation(above)
-        linear = np.linalg.solve(above, np.array(plan.linear_velocity))
+        linear = solved(above, np.array(plan.linear_velocity))
         spin = turn.T @ np.array(plan.angular_velocity) * _DEGREES
         if linear.any():
             body.CreateVelocityAttr(_vec3f(linear))
@@ -311,7 +311,7 @@ class _Writer:
             return
         matrix = self._world[node]
         inertial = plan.world_from_body @ plan.body_from_inertial
-        center = np.linalg.solve(matrix, np.array([*inertial.translation, 1.0]))[:3]
+        center = solved(matrix, np.array([*inertial.translation, 1.0]))[:3]
         axes = _rotation(matrix[:3, :3]).T @ inertial.matrix()[:3, :3]
         mass = UsdPhysics.MassAPI.Apply(prim)
         mass.CreateMassAttr(plan.mass)
@@ -407,7 +407,7 @@ class _Writer:
         if planned is None:
             self._losses.lost("the uneven scale of a trigger", path, "readers may ignore it")
             return self._round(path, shape, is_flipped=self._flips[node])
-        node_from_shape = np.linalg.solve(
+        node_from_shape = solved(
             self._world[node], planned.body_from_shape.matrix()
         )  # fmt: skip
         found = planned.shape
@@ -593,7 +593,7 @@ class _Writer:
             for node in moved:
                 ops, above = self._ops[node], self._above[node]
                 if len(ops) == 1:
-                    local = world[node] if above < 0 else np.linalg.solve(world[above], world[node])
+                    local = world[node] if above < 0 else solved(world[above], world[node])
                     ops[0].Set(Gf.Matrix4d(*local.T.ravel().tolist()), code)
                     continue
                 x, y, z, w = parts[1][node].tolist()
