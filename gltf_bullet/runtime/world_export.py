@@ -129,7 +129,8 @@ def export_world(
     ``changeVisualShape``.
 
     Args:
-        path: Ends in ``.glb`` or ``.gltf``; written whole or not at all.
+        path: Ends in ``.glb`` or ``.gltf``, or is a USD stage (extra ``usd``); written whole or not
+            at all.
         physics_client: A client id or a ``BulletClient``.
         bodies: Ids of the bodies to write; ``None``: all. Constraints between them are included.
         self_collision: Bodies whose own links may touch each other, or all or none of them:
@@ -146,12 +147,17 @@ def export_world(
         OSError: The file cannot be written.
     """
     client_id = require_client(physics_client)
-    require_gltf_suffix(path)
+    is_stage = Path(path).suffix.lower() in USD_SUFFIXES
+    if not is_stage:
+        require_gltf_suffix(path)
     diagnostics = Diagnostics()
     with world_lock(client_id):
         world = world_with_scenes(client_id, bodies, diagnostics, self_collision=self_collision)
-    file, _ = checked_file(world, diagnostics)
-    file.write(path)
+    file, asset = checked_file(world, diagnostics)
+    if is_stage:
+        write_usd(asset, path, diagnostics)
+    else:
+        file.write(path)
     return diagnostics.issues
 
 

@@ -181,10 +181,9 @@ def _follow(prim: Any, joint: Joint, prims: Mapping[int, Any]) -> None:
 def solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
     """The solution of a linear system, the smallest one where a scale is 0."""
     try:
-        found: FloatArray = np.linalg.solve(matrix, right)
+        return np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
     except np.linalg.LinAlgError:
-        found = np.linalg.pinv(matrix) @ right
-    return found
+        return np.asarray(np.linalg.pinv(matrix) @ right, dtype=np.float64)
 
 
 # --- One joint ------------------------------------------------------------------------------------

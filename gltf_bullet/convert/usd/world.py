@@ -238,9 +238,8 @@ class _World:
         return part
 
     def _name(self, joints: Iterable[UsdJoint]) -> None:
-        give_names(
-            [p.entry for p in self._parts if p.entry is not None] + [j.entry for j in joints]
-        )
+        give_names([part.entry for part in self._parts if part.entry is not None])
+        give_names([joint.entry for joint in joints])
         for part in self._parts:
             if part.entry is not None:
                 part.name = part.entry.name
