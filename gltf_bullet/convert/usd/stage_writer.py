@@ -50,6 +50,8 @@ _DEGREES: Final = 180.0 / math.pi
 _FRAMES: Final = 60.0
 """[1/s] Time codes, and samples of curved movements, per second."""
 _SINGULAR: Final = 1e-12
+_SHEAR: Final = 1e-6
+"""Largest cosine between axes that counts as none."""
 _RESERVED: Final = re.compile(r"[^A-Za-z0-9_]")
 
 
@@ -156,6 +158,10 @@ class _Writer:
         self._body_of = self._tree.nearest_at_or_above(marked)
         self._names = _Names()
         self._paths: dict[int, str] = {}
+        self._inner: dict[int, str] = {}
+        """Paths that the content of a node is below: its prim's, but for bodies with shear."""
+        self._prim_from_node: dict[int, FloatArray] = {}
+        """Scale and shear of the content of bodies with shear."""
         self._above: dict[int, int] = {}
         """Node of the prim above each written node; -1 for the root."""
         self._collisions: dict[int, _Collision] = {}
@@ -235,12 +241,20 @@ class _Writer:
                 above = -1
         while above >= 0 and above not in self._paths:
             above = int(tree.parents[above])
+        if node in self._bodies and split_linear(self._world[node][:3, :3])[2] > _SHEAR:
+            # UsdPhysics has no bodies with shear: it is that of a prim within.
+            above = -1
+            rigid = self._plan.frames.pose(node).matrix()
+            self._prim_from_node[node] = solved(rigid, self._world[node])
         self._above[node] = above
-        parent = _ROOT if above < 0 else self._paths[above]
+        parent = _ROOT if above < 0 else self._inner[above]
         path = self._names.child(parent, tree.names[node] or f"node_{node}")
-        self._paths[node] = path
-        prim = UsdGeom.Xform.Define(self.stage, path)
-        self._place(prim, node)
+        self._paths[node] = self._inner[node] = path
+        self._place(UsdGeom.Xform.Define(self.stage, path), node)
+        if node in self._prim_from_node:
+            self._inner[node] = path = self._names.child(path, "sheared")
+            inner = UsdGeom.Xform.Define(self.stage, path)
+            inner.AddTransformOp().Set(_matrix4d(self._prim_from_node[node]))
         mesh = tree.mesh_of[node]
         if mesh is not None:
             self.looks.write(path, mesh)
@@ -256,12 +270,9 @@ class _Writer:
 
     def _place(self, prim: Any, node: int) -> None:
         above, tree = self._above[node], self._tree
-        if above != int(tree.parents[node]):
-            local = self._world[node] if above < 0 else solved(
-                self._world[above], self._world[node]
-            )  # fmt: skip
+        if above != int(tree.parents[node]) or node in self._prim_from_node:
             matrix = prim.AddTransformOp()
-            matrix.Set(Gf.Matrix4d(*local.T.ravel().tolist()))
+            matrix.Set(_matrix4d(self._local(node, self._world)))
             self._ops[node] = (matrix,)
             return
         double = UsdGeom.XformOp.PrecisionDouble
@@ -271,6 +282,20 @@ class _Writer:
         ops[1].Set(Gf.Quatd(w, x, y, z))
         ops[2].Set(Gf.Vec3d(*tree.scales[node].tolist()))
         self._ops[node] = ops
+
+    def _local(self, node: int, world: FloatArray) -> FloatArray:
+        """The transform of a prim relative to the one above it."""
+        own = world[node]
+        if node in self._prim_from_node:
+            own = own @ np.linalg.pinv(self._prim_from_node[node])
+        above = self._above[node]
+        return own if above < 0 else solved(world[above], own)
+
+    def _frame(self, node: int) -> FloatArray:
+        """world_from_prim of a body, shape [4, 4]."""
+        if node in self._prim_from_node:
+            return self._plan.frames.pose(node).matrix()
+        return np.asarray(self._world[node])
 
     # --- bodies ---------------------------------------------------------------------------------
 
@@ -289,7 +314,7 @@ class _Writer:
         if plan.kind is MotionKind.KINEMATIC:
             body.CreateKinematicEnabledAttr(True)
             return
-        matrix = self._world[node]
+        matrix = self._frame(node)
         inertial = plan.world_from_body @ plan.body_from_inertial
         center = solved(matrix, np.array([*inertial.translation, 1.0]))[:3]
         axes = _rotation(matrix[:3, :3]).T @ inertial.matrix()[:3, :3]
@@ -326,7 +351,7 @@ class _Writer:
     ) -> None:
         """Write a collider, or a trigger if there is no material."""
         name = f"{self._paths[node].rsplit('/', 1)[-1]}_{'collider' if material else 'trigger'}"
-        path = self._names.child(self._paths[node], name)
+        path = self._names.child(self._inner[node], name)
         geometry = self._shapes.define(path, node, shape)
         if geometry is None:
             return
@@ -398,7 +423,7 @@ class _Writer:
             return JointEnd("", np.eye(4), -1)
         body = int(self._body_of[node])
         if body >= 0:
-            return JointEnd(self._paths[body], self._world[body], body)
+            return JointEnd(self._paths[body], self._frame(body), body)
         for k in (node, *self._tree.ancestors(node)):
             if k in self._collisions and k in self._physics.colliders:
                 path = self._collisions[k].path
@@ -429,10 +454,9 @@ class _Writer:
             sampler.sample_into(time, *parts)
             code, world = time * _FRAMES, _composed(tree, parts)
             for node in moved:
-                ops, above = self._ops[node], self._above[node]
+                ops = self._ops[node]
                 if len(ops) == 1:
-                    local = world[node] if above < 0 else solved(world[above], world[node])
-                    ops[0].Set(Gf.Matrix4d(*local.T.ravel().tolist()), code)
+                    ops[0].Set(_matrix4d(self._local(node, world)), code)
                     continue
                 x, y, z, w = parts[1][node].tolist()
                 ops[0].Set(Gf.Vec3d(*parts[0][node].tolist()), code)
@@ -461,6 +485,11 @@ def _composed(tree: NodeTree, parts: tuple[FloatArray, FloatArray, FloatArray]) 
 def _rotation(linear: FloatArray) -> FloatArray:
     """The rotation of a matrix with scale, shape [3, 3]."""
     return matrices_from_quats(split_linear(linear)[0])
+
+
+def _matrix4d(matrix: FloatArray) -> Any:
+    """OpenUSD's matrices map rows."""
+    return Gf.Matrix4d(*matrix.T.ravel().tolist())
 
 
 def _vec3f(values: Any) -> Any:
