@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
 import stat
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -241,6 +243,68 @@ def test_a_deep_stage_does_not_end_the_process(tmp_path: Path) -> None:
     text = "".join(f'def Xform "x{k}" {{\n' for k in range(depth)) + cube("a") + "}\n" * depth
     asset, _ = convert(tmp_path, stage(text))
     assert len(asset.physics.motions) == 1
+
+
+def _broken(source: bytes, rng: random.Random) -> bytes:
+    """A copy with some bytes changed, cut off, or overwritten by others of its own."""
+    data = bytearray(source)
+    place, kind = rng.randrange(len(data)), rng.randrange(4)
+    if kind == 0:
+        for _ in range(rng.choice((1, 4, 30))):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+    elif kind == 1:
+        del data[place:]
+    elif kind == 2:
+        some = (b"\xff" * 8, bytes(8), (1 << 40).to_bytes(8, "little"))
+        data[place : place + 8] = rng.choice(some)
+    else:
+        other, length = rng.randrange(len(data)), rng.randrange(1, 200)
+        data[place : place + length] = data[other : other + length]
+    return bytes(data)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders")
+def test_500_broken_stages_end_in_time_and_open_nothing_outside(tmp_path: Path) -> None:
+    """Text, binary and archived stages with bodies, joints, meshes and a name that leads out."""
+    from pxr import Sdf, UsdUtils
+
+    watched = Watched(tmp_path / "outside.usda")
+    folder = tmp_path / "robot"
+    folder.mkdir()
+    sources: list[tuple[str, bytes]] = []
+    models = sorted((Path(__file__).parent / "usd_models").glob("*.usda"))
+    for number, model in enumerate(models[:3]):
+        text = model.read_text(encoding="utf-8")
+        outside = 'def "outside" (prepend references = @../outside.usda@) {\n}\n'
+        plain = folder / f"plain{number}.usda"
+        plain.write_text(f"{text}\n{outside}", encoding="utf-8")
+        binary = folder / f"binary{number}.usdc"
+        assert Sdf.Layer.OpenAsAnonymous(str(plain)).Export(str(binary))
+        sources += [(".usda", plain.read_bytes()), (".usdc", binary.read_bytes())] * 2
+    archive = folder / "archive.usdz"
+    assert UsdUtils.CreateNewUsdzPackage(Sdf.AssetPath(str(models[0])), str(archive))
+    sources.append((".usdz", archive.read_bytes()))
+    rng = random.Random(56)
+    ends: Counter[str] = Counter()
+    slowest = 0.0
+    for number in range(500):
+        suffix, source = rng.choice(sources)
+        path = folder / f"broken{number}{suffix}"
+        path.write_bytes(_broken(source, rng))
+        begin = time.monotonic()
+        try:
+            convert_stage(path, Diagnostics())
+            ends["read"] += 1
+        except ContainerError:
+            ends["refused"] += 1
+        slowest = max(slowest, time.monotonic() - begin)
+        path.unlink()
+    assert not watched.end()
+    assert min(ends["read"], ends["refused"]) > 10
+    print(f"{dict(ends)}, the slowest {slowest:.1f} s")
+    # The process is ended after 8 s by the clock on the wall; beside it, it starts.
+    assert slowest < 20.0
 
 
 def test_the_stage_is_left_as_it_is(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pxr import Ar, Sdf, UsdGeom, UsdShade
 from gltf_bullet.bounds import MESH_FILE_BYTES
 from gltf_bullet.convert.description import MeshGeometry, MeshShape, Surface, VisualDescription
 from gltf_bullet.convert.issues import ROBOT_FILE_MISSING, ROBOT_FILE_REFUSED
+from gltf_bullet.convert.mesh_files import as_png_or_jpeg
 from gltf_bullet.convert.robot_folders import RobotFolders
 from gltf_bullet.convert.usd.layers import outer_path
 from gltf_bullet.convert.usd.losses import Losses
@@ -24,7 +25,6 @@ __all__ = ["Looks"]
 
 _GREY: Final = (0.18, 0.18, 0.18)
 """The fallback of ``diffuseColor`` (linear)."""
-_PICTURES: Final = (b"\x89PNG", b"\xff\xd8\xff")
 
 
 class Looks:
@@ -199,24 +199,10 @@ class Looks:
             data = Path(found).read_bytes()
         else:
             data = b""
-        picture = _as_picture(data)
+        picture = as_png_or_jpeg(data)
         if picture is None:
             self._losses.lost(f"the texture {name!r}, no PNG or JPEG,", owner)
         return picture
-
-
-def _as_picture(data: bytes) -> bytes | None:
-    if data.startswith(_PICTURES):
-        return data
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        with Image.open(io.BytesIO(data)) as image:
-            out = io.BytesIO()
-            image.convert("RGBA").save(out, "PNG")
-            return out.getvalue()
-    except (OSError, UnidentifiedImageError, Image.DecompressionBombError):
-        return None
 
 
 def _mean(picture: bytes) -> tuple[float, ...]:
