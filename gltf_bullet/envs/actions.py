@@ -131,8 +131,11 @@ class DriveActions:
         """Return what the action sets in a scene, as ``DRIVE`` of ``solver.formulas`` has it."""
         controls = look.scene.core.joint_controls
         found: IntArray = np.zeros((len(self), DRIVE.size), dtype=np.int64)
-        for row, channel, number in zip(found, self._channels, look.action, strict=True):
+        for row, channel, number, before in zip(
+            found, self._channels, look.action, look.action_before, strict=True
+        ):
             row[DRIVE.action] = number.place
+            row[DRIVE.before] = before.place
             row[DRIVE.low] = look.maker.place_of(channel.low)
             row[DRIVE.half] = look.maker.place_of(0.5 * (channel.high - channel.low))
             row[DRIVE.mode] = _DRIVE_MODES.get(channel.mode, NOTHING)

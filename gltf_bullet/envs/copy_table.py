@@ -14,8 +14,25 @@ from gltf_bullet.bullet.exchange.body_reads import BodyReads, engine_numbers
 from gltf_bullet.bullet.joints.joint_controls import DofHandle
 from gltf_bullet.bullet.state import LinkState
 from gltf_bullet.bullet.world.engine_world import EngineWorld
-from gltf_bullet.envs.formulas import FormulaMaker, NodeKey, Number, Point, Symbol, either, turned
-from gltf_bullet.envs.sight import SentEvent, SightTerm, graph_of, have_entered
+from gltf_bullet.envs.formulas import (
+    FormulaMaker,
+    NodeKey,
+    Number,
+    Point,
+    Symbol,
+    choose,
+    either,
+    less,
+    turned,
+)
+from gltf_bullet.envs.sight import (
+    SentEvent,
+    Sight,
+    SightTerm,
+    graph_of,
+    have_entered,
+    rotation_of,
+)
 from gltf_bullet.numba_aot import IntTable, addresses
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.scene_plan import ScenePlan
@@ -36,10 +53,14 @@ class Happened(Protocol):
     events: tuple[TriggerEvent, ...]
     sent: list[SentEvent]
     variables_before: tuple[Any, ...]
+    sight: Sight
 
     @property
     def has_stepped(self) -> bool:
         """True after the first step of an episode."""
+
+    def ask(self, term: Callable[..., Any]) -> float | bool:
+        """Return the value of a function of the user's."""
 
 
 Fill: TypeAlias = Callable[[Happened], Sequence[float] | FloatArray]
@@ -52,12 +73,16 @@ class Look:
     The numbers hold for the bodies of one :class:`EngineWorld`.
     """
 
-    def __init__(self, scene: Scene, action_count: int) -> None:
+    def __init__(self, scene: Scene, action_count: int, duration: float) -> None:
         self.scene = scene
+        self.duration = duration
+        """Simulated time of a step [s]."""
         self.maker = maker = FormulaMaker()
         self.world: EngineWorld = scene.core.world
         self.action = maker.several(action_count)
         """The action, within [-1, 1]."""
+        self.action_before = maker.several(action_count)
+        """The action of the last step."""
         self.reads: dict[int, BodyReads] = {}
         """What is read, by body."""
         self.fills: list[tuple[slice, Fill]] = []
@@ -134,6 +159,31 @@ class Look:
         x, y, z = self.state(self.scene.bodies[body].node)[7:10]
         return x, y, z
 
+    def spin(self, body: NodeKey) -> Point:
+        """Angular velocity of a body [rad/s], world axes."""
+        x, y, z = self.state(self.scene.bodies[body].node)[10:13]
+        return x, y, z
+
+    def orientation(self, node: NodeKey) -> tuple[Number, Number, Number, Number]:
+        """Rotation xyzw from a node's axes to those of the world, with w >= 0."""
+        scene, followers, index = self.scene, self.scene.core.followers, self.scene.node(node).index
+        if followers.are_busy:
+            x, y, z, w = self.given(4, lambda _: rotation_of(scene.world_from_node(index)))
+            return x, y, z, w
+        owner = self.owners[index] = followers.spot_of(index)[0]
+        p, q, r, s = self.known(4, lambda: rotation_of(followers.matrix_within(index)))
+        if owner < 0:
+            return p, q, r, s
+        i, j, k, w = self.state(owner)[3:7]
+        x, y, z, w = (
+            w * p + i * s + j * r - k * q,
+            w * q - i * r + j * s + k * p,
+            w * r + i * q - j * p + k * s,
+            w * s - i * p - j * q - k * r,
+        )
+        sign = choose(less(w, 0.0), -1.0, 1.0)
+        return sign * x, sign * y, sign * z, sign * w
+
     def place(self, node: NodeKey) -> Point:
         """Position of a node's origin [m], world axes."""
         index = self.scene.node(node).index
@@ -153,6 +203,40 @@ class Look:
         x, y, z, *rest = self.state(owner)
         a, b, c = turned(rest[:4], (u, v, w))
         return x + a, y + b, z + c
+
+    # --- what only Python finds ------------------------------------------------------------------
+
+    def drives(self, joints: Sequence[NodeKey] | None) -> list[tuple[Number, Number]]:
+        """Force [N] or torque [N m] of each drive, and the speed of its axis."""
+        controls = self.scene.core.joint_controls
+        of = None if joints is None else {self.scene.joints[joint].node for joint in joints}
+        count = sum(of is None or handle.joint_node in of for handle in controls.drives)
+
+        def read(step: Happened) -> list[float]:
+            return [number for pair in step.sight.drives(joints) for number in pair]
+
+        found = self.given(2 * count, read)
+        return list(zip(found[::2], found[1::2], strict=True))
+
+    def touches(self, body: NodeKey) -> Number:
+        """True if a body touched something in the last engine step; false at a reset."""
+        [found] = self.given(1, lambda step: [step.sight.stand(body).touches])
+        return found
+
+    def air_time(self, body: NodeKey) -> Number:
+        """Time [s] for which a body has not touched anything; 0 while it does."""
+        [found] = self.given(1, lambda step: [step.sight.stand(body).air_time])
+        return found
+
+    def landed_after(self, body: NodeKey) -> Number:
+        """Air time [s] that has ended in this step; else 0."""
+        [found] = self.given(1, lambda step: [step.sight.stand(body).landed_after])
+        return found
+
+    def clearance(self, node: NodeKey, axis: int, reach: float) -> Number:
+        """Distance [m] straight down from a node to what other bodies are there, or ``reach``."""
+        [found] = self.given(1, lambda step: [step.sight.clearance(node, axis, reach)])
+        return found
 
     # --- triggers and graphs --------------------------------------------------------------------
 
@@ -198,6 +282,8 @@ class CopyTable:
         write: Callable[[Look], list[Number]],
         drives: Callable[[Look], IntArray],
         action_count: int,
+        duration: float,
+        successes: Sequence[SightTerm],
         rewards: Sequence[SightTerm],
         ends: Sequence[SightTerm],
         row: IntTable,
@@ -209,6 +295,8 @@ class CopyTable:
             write: Writes down what is observed, in order.
             drives: Returns what the action sets, as ``DRIVE`` of ``solver.formulas`` has it.
             action_count: Count of the numbers of an action.
+            duration: Simulated time of a step [s].
+            successes: Terms that tell of success, if one is not zero.
             rewards: Terms of the reward.
             ends: Terms that end an episode.
             row: Its row in a table of copies, shape [1, COPY.size], which is filled in.
@@ -216,7 +304,8 @@ class CopyTable:
         self._scene, self._core = scene, scene.core
         self._write = write
         self._find_drives = drives
-        self._action_count = action_count
+        self._action_count, self._duration = action_count, duration
+        self._successes = successes
         self._rewards = rewards
         self._ends = ends
         self.row = row
@@ -236,16 +325,14 @@ class CopyTable:
 
     def _make(self) -> None:
         core = self._core
-        self._look = look = Look(self._scene, self._action_count)
+        self._look = look = Look(self._scene, self._action_count, self._duration)
         observed = self._write(look)
         reward: Number = 0.0
         for term in self._rewards:
             reward = reward + term.formula(look)
-        end: Number = 0.0
-        for term in self._ends:
-            end = either(end, term.formula(look))
+        success, end = self._any(self._successes, look), self._any(self._ends, look)
         self._drives = self._find_drives(look)
-        places = [look.maker.place_of(number) for number in (*observed, reward, end)]
+        places = [look.maker.place_of(number) for number in (*observed, success, reward, end)]
         self._formula, self._numbers = look.maker.made()
         self._cells, self._had_events = self._numbers.data, True
         self._places: IntArray = np.array(places, dtype=np.int64)
@@ -259,6 +346,20 @@ class CopyTable:
         self._world = core.world
         self._settle()
 
+    @staticmethod
+    def _any(terms: Sequence[SightTerm], look: Look) -> Number:
+        found: Number = 0.0
+        for term in terms:
+            found = either(found, term.formula(look))
+        return found
+
+    def restart(self) -> None:
+        """Start an episode: there was no action yet."""
+        count = 2 * self._action_count
+        if count:  # both actions stand side by side
+            first = self._look.action[0].place
+            self._numbers[first : first + count] = 0.0
+
     def _settle(self) -> None:
         core, look = self._core, self._look
         spot_of = core.followers.spot_of
@@ -268,6 +369,11 @@ class CopyTable:
         for where, compute in look.settled:
             self._numbers[where] = compute()
         self._edits, self._plan = core.followers.edits, core.world.plan
+
+    @property
+    def needs_python(self) -> bool:
+        """True if something is known to Python only."""
+        return bool(self._look.fills or self._look.counts)
 
     def fill(self, step: Happened) -> None:
         """Fill in what only Python knows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakMethod, finalize
 
 import numpy as np
@@ -12,11 +12,12 @@ import numpy as np
 from gltf_bullet.bullet.owned_world import close_abandoned_world, close_world, open_world
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.envs.actions import DriveActions
-from gltf_bullet.envs.config import EnvConfig, SentEvent, StepContext, draw
+from gltf_bullet.envs.config import EnvConfig, ResetOptions, SentEvent, StepContext, Term, draw
 from gltf_bullet.envs.copy_table import CopyTable
 from gltf_bullet.envs.name_checks import require_names
 from gltf_bullet.envs.observations import Observations
 from gltf_bullet.envs.sight import SightTerm
+from gltf_bullet.envs.terms import EventSent, Variable
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.runtime.asset import Asset, read_asset
@@ -38,7 +39,7 @@ class Outline:
             ValueError: A drive does not exist, or its range is unknown.
         """
         self.actions = DriveActions(scene, config.actions, needed=needs_actions)
-        self.observations = Observations(scene, config)
+        self.observations = Observations(scene, config, len(self.actions))
 
 
 def _instantiate(asset: Asset, config: EnvConfig, client_id: int) -> Scene:
@@ -87,6 +88,15 @@ def open_episode(
         raise
 
 
+class Outcome(NamedTuple):
+    """What comes of a step, besides its observation."""
+
+    reward: float
+    terminated: bool
+    truncated: bool
+    info: dict[str, Any]
+
+
 class Episode:
     """Resets, actions, rewards and ends of one scene, and its world, which it owns.
 
@@ -125,12 +135,19 @@ class Episode:
         rewards, ends = config.rewards, config.terminations
         self._rewards = [term for term in rewards if not isinstance(term, SightTerm)]
         self._ends = [term for term in ends if not isinstance(term, SightTerm)]
+        self._graph_ends = [term for term in ends if isinstance(term, (EventSent, Variable))]
+        successes = () if config.success is None else (config.success,)
+        self._successes = [term for term in successes if not isinstance(term, SightTerm)]
         self._duration = config.frame_skip * config.time_step
+        self._action: FloatArray = np.zeros(len(outline.actions))
+        self._action_before: tuple[float, ...] = ()
         self.table = CopyTable(
             scene,
             outline.observations.write,
             outline.actions.drives,
             len(outline.actions),
+            self._duration,
+            [term for term in successes if isinstance(term, SightTerm)],
             [term for term in rewards if isinstance(term, SightTerm)],
             [term for term in ends if isinstance(term, SightTerm)],
             row,
@@ -141,18 +158,33 @@ class Episode:
     def _note(self, event: str, values: Mapping[str, Any]) -> None:
         self.sent.append(SentEvent(event=event, values=values))
 
-    def begin(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Return to the start and randomise from there; returns the ``info`` of a reset."""
-        scene = self.scene
-        drawn = draw(self._config, rng)
-        scene.restart(self._start, drawn)
+    def begin(
+        self, rng: np.random.Generator, options: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return to the start and randomise from there; returns the ``info`` of a reset.
+
+        Raises:
+            KeyError: ``options`` have a pointer to nothing.
+            TypeError: They have a value of another type.
+            ValueError: They have an unknown name, or a value out of range.
+        """
+        scene, wanted = self.scene, ResetOptions.of(options)
+        ranges = self._config.randomization
+        if wanted.randomization:
+            ranges = {**ranges, **wanted.randomization}
+        drawn = draw(ranges, rng)
+        start = self._start if wanted.state is None else wanted.state
+        scene.restart(start, {**drawn, **wanted.values} if wanted.values else drawn)
         if self._graph is not None:
             self._graph.reseed(int(rng.integers(2**62)))
             self.sent, self.variables_before = [], ()
         if self._config.on_reset is not None:
             self._config.on_reset(scene, rng)
-        self._step = 0
+        self._step, self._action_before = 0, ()
+        self._action = np.zeros(len(self._action))
         self.events = ()
+        self.table.restart()
+        self.sight.contact_times.begin()
         self.sight.invalidate()
         return {"randomization": drawn}
 
@@ -168,42 +200,88 @@ class Episode:
 
     def step(self, action: FloatArray) -> None:
         """Make the engine steps of one step; ``action``: within [-1, 1], applied to the drives."""
+        if self._step:
+            self._action_before = tuple(self._action.tolist())
+        self._action = action
         if self._graph is not None:
             self.sent = []
             self.variables_before = self._graph.variables.snapshot()
             if self._act_on_graph is not None:
                 self._act_on_graph(action)
-        self.scene.step(self._config.frame_skip)
-        self.events = self.scene.core.events
+        if self._graph_ends:
+            self._step_to_end()
+        else:
+            self.scene.step(self._config.frame_skip)
+            self.events = self.scene.core.events
         self.sight.invalidate()
         self._step += 1
+        self.sight.contact_times.after_step(self._duration)
 
-    def outcome(
-        self, action: FloatArray, reward: float, terminated: bool
-    ) -> tuple[float, bool, bool]:
-        """Return reward, and whether the episode is terminated and truncated.
+    def _step_to_end(self) -> None:
+        """Make engine steps until the file's behavior graph ends the episode."""
+        self.events = ()
+        for _ in range(self._config.frame_skip):
+            self.scene.step()
+            self.events += self.scene.core.events
+            self.sight.invalidate()
+            context = self._context()
+            if any(term.seen(self.sight, context) for term in self._graph_ends):
+                return
+
+    def _context(self, terminated: bool = False) -> StepContext:
+        return StepContext(
+            self._action,
+            self.events,
+            self._step,
+            self._duration,
+            self.sight,
+            sent=tuple(self.sent),
+            variables_before=self.variables_before,
+            action_before=self._action_before,
+            terminated=terminated,
+        )
+
+    def fill(self) -> None:
+        """Let the table have what only Python knows, before kernels look."""
+        self.table.refresh()
+        if not self.table.needs_python:
+            return
+        sight, self.sight.seen = self.sight, None  # kernels have not read this step yet
+        try:
+            self.table.fill(self)
+        finally:
+            sight.seen = self.table
+            sight.invalidate()
+
+    def ask(self, term: Term) -> float | bool:
+        """Return the value of a function of the user's for an observation."""
+        return term(self.scene, self._context())
+
+    def outcome(self, found: Sequence[float]) -> Outcome:
+        """Judge a step.
 
         Args:
-            action: Within [-1, 1].
-            reward: By all terms that kernels compute.
-            terminated: Likewise.
+            found: Success, reward and end by all terms that kernels compute.
         """
-        if self._rewards or self._ends:
-            context = StepContext(
-                action,
-                self.events,
-                self._step,
-                self._duration,
-                self.sight,
-                sent=tuple(self.sent),
-                variables_before=self.variables_before,
-            )
-            for term in self._rewards:
-                reward += term(self.scene, context)
+        success, reward, end = found
+        is_success, terminated = bool(success), bool(end)
+        if self._ends or self._rewards or self._successes:
+            context = self._context()
             for term in self._ends:
                 terminated = terminated or bool(term(self.scene, context))
+            if terminated:
+                context = context._replace(terminated=True)
+            for term in self._rewards:
+                reward += term(self.scene, context)
+            is_success = is_success or any(term(self.scene, context) for term in self._successes)
         most = self._config.max_episode_steps
-        return float(reward), terminated, most is not None and self._step >= most
+        is_over = most is not None and self._step >= most
+        return Outcome(float(reward), terminated, is_over, self._info(is_success))
+
+    def _info(self, is_success: bool) -> dict[str, Any]:
+        if self._config.success is None:
+            return {"events": self.events}
+        return {"events": self.events, "is_success": is_success}
 
 
 def copy_rows(count: int) -> IntTable:
@@ -220,12 +298,11 @@ def look_at(episodes: Sequence[Episode], rows: IntTable, count: int) -> FloatArr
         count: Number of the observations, which are brought into the range of 32 bits.
 
     Returns:
-        Observations, reward, and whether the episode ends, shape [copies, count + 2].
+        Observations, success, reward, and whether the episode ends, shape [copies, count + 3].
     """
-    results: FloatArray = np.zeros((len(episodes), count + 2))
+    results: FloatArray = np.zeros((len(episodes), count + 3))
     for episode in episodes:
-        episode.table.refresh()
-        episode.table.fill(episode)
+        episode.fill()
     if observe(rows, results.reshape(-1), count, 0):
         for k in np.flatnonzero(rows[:, COPY.is_read] == 0).tolist():
             episodes[k].table.read()

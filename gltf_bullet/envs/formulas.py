@@ -30,6 +30,14 @@ class Eyes(Protocol):
     def action(self) -> Sequence[Number]:
         """The action, within [-1, 1]."""
 
+    @property
+    def action_before(self) -> Sequence[Number]:
+        """The action of the last step; zeros in the first step of an episode."""
+
+    @property
+    def duration(self) -> float:
+        """Simulated time of a step [s]."""
+
     def joint(self, joint: NodeKey, dof: int = 0) -> Number:
         """Position [m] or [rad] of a joint's degree of freedom; for a ball, its first number."""
 
@@ -38,6 +46,30 @@ class Eyes(Protocol):
 
     def velocity(self, body: NodeKey) -> Point:
         """Velocity of a body's centre of mass [m/s], world axes."""
+
+    def spin(self, body: NodeKey) -> Point:
+        """Angular velocity of a body [rad/s], world axes."""
+
+    def orientation(self, node: NodeKey) -> tuple[Number, Number, Number, Number]:
+        """Rotation xyzw from a node's axes to those of the world."""
+
+    def drives(self, joints: Sequence[NodeKey] | None) -> Sequence[tuple[Number, Number]]:
+        """Force [N] or torque [N m] of each drive, and the speed of its axis.
+
+        ``joints``: those whose drives count; ``None``: all.
+        """
+
+    def touches(self, body: NodeKey) -> Number:
+        """True if a body touched something in the last engine step; false at a reset."""
+
+    def air_time(self, body: NodeKey) -> Number:
+        """Time [s] for which a body has not touched anything; 0 while it does."""
+
+    def landed_after(self, body: NodeKey) -> Number:
+        """Air time [s] that has ended in this step; else 0."""
+
+    def clearance(self, node: NodeKey, axis: int, reach: float) -> Number:
+        """Distance [m] straight down from a node to what other bodies are there, or ``reach``."""
 
     def entered(self, trigger: NodeKey, body: NodeKey | None) -> Number:
         """True if something, or just ``body``, came into a trigger in this step."""
@@ -102,6 +134,17 @@ def root(number: Number) -> Number:
     return maker.operate(kernels.SQUARE_ROOT, number)
 
 
+def angle(sine: Number, cosine: Number) -> Number:
+    """The angle [rad] whose sine and cosine are proportional to two numbers."""
+    maker = _maker(sine, cosine)
+    return math.atan2(sine, cosine) if maker is None else maker.operate(kernels.ANGLE, sine, cosine)
+
+
+def size(number: Number) -> Number:
+    """A number without its sign."""
+    return larger(number, -number)
+
+
 def squares(numbers: Sequence[Number]) -> Number:
     """The sum of the squares of some numbers."""
     total: Number = 0.0
@@ -116,6 +159,12 @@ def turned(rotation_xyzw: Sequence[Number], vector: Sequence[Number]) -> Point:
     u, v, t = vector
     a, b, c = 2.0 * (y * t - z * v), 2.0 * (z * u - x * t), 2.0 * (x * v - y * u)
     return u + w * a + y * c - z * b, v + w * b + z * a - x * c, t + w * c + x * b - y * a
+
+
+def turned_back(rotation_xyzw: Sequence[Number], vector: Sequence[Number]) -> Point:
+    """A vector of the world in the axes that a rotation has turned."""
+    x, y, z, w = rotation_xyzw
+    return turned((-x, -y, -z, w), vector)
 
 
 # --- formulas that are written down -----------------------------------------------------------

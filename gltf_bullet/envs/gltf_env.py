@@ -28,7 +28,8 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
     The world is opened at the first reset, in the process that runs it, and closed by
     :meth:`close`, or with the environment when nobody holds it any more. Pickles and copies start
     without one; they keep the random numbers' state. ``info`` has ``randomization`` (pointer to
-    drawn value) at resets and ``events`` (of triggers, over all engine steps) at steps.
+    drawn value) at resets, and at steps ``events`` (of triggers, over all engine steps) and, with
+    ``EnvConfig.success``, ``is_success``.
     """
 
     # gymnasium declares this as an ordinary attribute.
@@ -65,7 +66,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         if config is None:
             shown = read_asset(path).automatic_visuals
             config = EnvConfig(options=LoadOptions(visuals=shown))
-        self.config = config
+        self._config = config
         self.render_mode = render_mode
         self.metadata = {
             # Only modes that work on this machine.
@@ -77,6 +78,11 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         self.observation_space = self._outline.observations.space
         self.action_space = spaces.Box(-1.0, 1.0, (len(self._outline.actions),), np.float32)
         self._episode: Episode | None = None
+
+    @property
+    def config(self) -> EnvConfig:
+        """The settings. They stay; options of :meth:`reset` say what differs in an episode."""
+        return self._config
 
     @property
     def observation_names(self) -> tuple[str, ...]:
@@ -104,16 +110,20 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
 
         Args:
             seed: Seed of the environment's random numbers; ``None`` continues them.
-            options: No options are known.
+            options: Those of :class:`~gltf_bullet.envs.config.ResetOptions`, for this episode:
+                ``state``, ``randomization``, ``values``.
 
         Raises:
+            KeyError: An option's pointer is to nothing.
+            TypeError: An option is of another type.
+            ValueError: There is no such option, or a value is out of range.
             EngineError: No room for another world, or no display for ``"human"``.
         """
         super().reset(seed=seed)
         if self._episode is None:
             self._open()
         episode = self._running()
-        info = episode.begin(self.np_random)
+        info = episode.begin(self.np_random, options)
         return self._shown(self._look(episode), episode), info
 
     def step(
@@ -135,17 +145,16 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         if self.render_mode == "human":
             self._keep_pace()
         seen = self._look(episode)
-        *_, reward, end = seen.tolist()
-        reward, terminated, truncated = episode.outcome(taken, reward, bool(end))
-        return self._shown(seen, episode), reward, terminated, truncated, {"events": episode.events}
+        reward, terminated, truncated, info = episode.outcome(seen[-3:].tolist())
+        return self._shown(seen, episode), reward, terminated, truncated, info
 
     def _look(self, episode: Episode) -> FloatArray:
-        """Observations, reward and end of the kernels' terms."""
+        """Observations, success, reward and end by the kernels' terms."""
         seen: FloatArray = look_at([episode], episode.table.row, len(self.observation_names))[0]
         return seen
 
     def _shown(self, seen: FloatArray, episode: Episode) -> Observation:
-        return self._outline.observations.shown(seen[:-2], [episode.scene])
+        return self._outline.observations.shown(seen[:-3], [episode.scene])
 
     def _keep_pace(self) -> None:
         """Wait until the step's simulated time has passed on the clock, for human viewers."""

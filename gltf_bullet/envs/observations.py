@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,10 +11,10 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from gltf_bullet.bullet.joints.dof_reader import DofReader
-from gltf_bullet.envs.config import EnvConfig, NodeKey
-from gltf_bullet.envs.copy_table import Look
+from gltf_bullet.envs.config import EnvConfig, NodeKey, Term
+from gltf_bullet.envs.copy_table import Happened, Look
 from gltf_bullet.envs.formulas import Number, choose, larger, less, smaller, turned
-from gltf_bullet.envs.sight import Sight
+from gltf_bullet.envs.sight import Sight, SightTerm
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
@@ -21,18 +22,16 @@ from gltf_bullet.transforms import FloatArray
 
 Observation: TypeAlias = "npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]"
 
-_LARGEST = float(np.finfo(np.float32).max)
-"""Largest number of float32: bound of quantities without a bound of their own."""
-_BODY_LOW = np.array([-_LARGEST] * 3 + [-1.0] * 4 + [-_LARGEST] * 6)
-_CONTACT_LOW = np.array([0.0] + [-_LARGEST] * 3)
-_CONTACT_HIGH = np.array([1.0] + [_LARGEST] * 3)
+_BODY_LOW = np.array([-np.inf] * 3 + [-1.0] * 4 + [-np.inf] * 6)
+_CONTACT_LOW = np.array([0.0] + [-np.inf] * 3)
+_CONTACT_HIGH = np.array([1.0] + [np.inf] * 3)
 
 
 class Observations:
     """The observed numbers and their order; independent of the engine once made, picklable."""
 
-    def __init__(self, scene: Scene, config: EnvConfig) -> None:
-        """Resolve names.
+    def __init__(self, scene: Scene, config: EnvConfig, action_count: int) -> None:
+        """Resolve names; an action has ``action_count`` numbers.
 
         Raises:
             KeyError: The asset has no such joint, body, trigger or node.
@@ -57,6 +56,8 @@ class Observations:
         """Nodes whose position is observed, in order."""
         self.contact_nodes = tuple(_solid_node(scene, key) for key in config.contacts)
         """Motion nodes, or static collider nodes, in order."""
+        self._terms = config.observed
+        self._components = [_components(term, action_count) for term in config.observed]
         self._camera = config.camera
         self._is_flat = config.flat
         self._dof_count = len(self.sight_of(scene).coordinates()[0])
@@ -67,8 +68,8 @@ class Observations:
         (rows of position [m], rotation xyzw, velocity [m/s] and spin [rad/s] of the node's body,
         world axes), ``nodes`` (rows of position [m]), ``triggers`` (1: something is or was inside
         in the step), ``contacts`` (rows of 1 for touching and the sum of all contact forces [N],
-        world axes, of the last engine step; zeros at a reset) and ``camera``, as far as they exist;
-        one vector has them in this order."""
+        world axes, of the last engine step; zeros at a reset), ``terms`` and ``camera``, as far as
+        they exist; one vector has them in this order."""
         self.names = self._names(scene)
         """Name of each number of a flat observation, in order; without the camera."""
 
@@ -91,19 +92,21 @@ class Observations:
         found += of(self.place_nodes, _PLACE_NAMES)
         found += of(self.trigger_nodes, ("inside",))
         found += of(self.contact_nodes, ("touches", "force x", "force y", "force z"))
+        for term, components in zip(self._terms, self._components, strict=True):
+            found += [f"{_title(term, title)} {part}".rstrip() for part in components]
         return tuple(found)
 
     def _space(self) -> spaces.Space[Any]:
         count = self._dof_count
         parts: dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {}
         if count:
-            everything = np.full(count, _LARGEST)
+            everything = np.full(count, np.inf)
             parts["joint_positions"] = parts["joint_velocities"] = (-everything, everything)
         if self.body_nodes:
             low = np.tile(_BODY_LOW, (len(self.body_nodes), 1))
             parts["bodies"] = (low, -low)
         if self.place_nodes:
-            anywhere = np.full((len(self.place_nodes), 3), _LARGEST)
+            anywhere = np.full((len(self.place_nodes), 3), np.inf)
             parts["nodes"] = (-anywhere, anywhere)
         if self.trigger_nodes:
             parts["triggers"] = (
@@ -113,6 +116,14 @@ class Observations:
         if self.contact_nodes:
             shape = (len(self.contact_nodes), 1)
             parts["contacts"] = (np.tile(_CONTACT_LOW, shape), np.tile(_CONTACT_HIGH, shape))
+        if self._terms:
+            bounds = [
+                term.bounds if isinstance(term, SightTerm) else (-np.inf, np.inf)
+                for term, components in zip(self._terms, self._components, strict=True)
+                for _ in components
+            ]
+            lowest, highest = np.array(bounds).reshape(-1, 2).T
+            parts["terms"] = (lowest, highest)
         if self._is_flat:
             nothing = np.zeros(0)
             low = np.concatenate([nothing, *(low.ravel() for low, _ in parts.values())])
@@ -152,6 +163,12 @@ class Observations:
                 4 * len(self.contact_nodes),
                 lambda step: _contact_rows(scene, self.contact_nodes, step.has_stepped).ravel(),
             )
+        for term, components in zip(self._terms, self._components, strict=True):
+            if isinstance(term, SightTerm):
+                value = term.formula(look)
+                numbers += value if isinstance(value, tuple) else (value,)
+            else:
+                numbers += look.given(len(components), partial(_own_number, term))
         return numbers
 
     def shown(self, numbers: FloatArray, scenes: Sequence[Scene]) -> Observation:
@@ -179,6 +196,25 @@ class Observations:
         return found
 
 
+def _components(term: Term, action_count: int) -> tuple[str, ...]:
+    return term.components(action_count) if isinstance(term, SightTerm) else ("",)
+
+
+def _own_number(term: Term, step: Happened) -> list[float]:
+    return [float(step.ask(term))]
+
+
+def _title(term: Term, title: Callable[[int], str]) -> str:
+    """Return the name of a term: its kind, and what it is about."""
+    if not isinstance(term, SightTerm):
+        return str(getattr(term, "__name__", type(term).__name__))
+    about = [getattr(term, field) for field in _ABOUT if getattr(term, field, None) is not None]
+    names = [title(one) if isinstance(one, int) else str(one) for one in about]
+    return " ".join([type(term).__name__, *names])
+
+
+_ABOUT = ("node", "body", "joint", "trigger", "target")
+"""Fields of terms with the nodes that they are about."""
 _PLACE_NAMES = ("x", "y", "z")
 _BODY_NAMES = (
     *_PLACE_NAMES, "qx", "qy", "qz", "qw", "vx", "vy", "vz", "wx", "wy", "wz",

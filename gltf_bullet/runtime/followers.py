@@ -186,13 +186,16 @@ class Followers:
             The motion node of the body that carries the node, and the position in its inertial
             frame [m]; -1 and the position in the world if no body carries the node.
         """
+        x, y, z = self.matrix_within(node)[:3, 3].tolist()
+        return max(int(self._world.plan.motion_node_of[node]), -1), (x, y, z)
+
+    def matrix_within(self, node: int) -> FloatArray:
+        """Return a node's matrix as :meth:`spot_of` returns its position, shape [4, 4]."""
         owner = int(self._world.plan.motion_node_of[node])
         if owner < 0:
-            x, y, z = self._nodes.carried(node, owner, self._placement.matrix)[:3, 3].tolist()
-            return -1, (x, y, z)
+            return self._nodes.carried(node, owner, self._placement.matrix)
         inertial = self._world.plan.bodies.bodies[owner].body_from_inertial.inverse().matrix()
-        x, y, z = self._nodes.carried(node, owner, inertial)[:3, 3].tolist()
-        return owner, (x, y, z)
+        return self._nodes.carried(node, owner, inertial)
 
     def _may_have_moved(self, node: int) -> bool:
         owner, world = int(self._world.plan.motion_node_of[node]), self._world

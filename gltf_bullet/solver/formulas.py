@@ -102,6 +102,8 @@ class _Drive(NamedTuple):
     """POSITION, VELOCITY, FORCE, or NOTHING if Python does it."""
     action: int = 1
     """Place of the number, within [-1, 1]."""
+    before: int = 1
+    """Place of the number of the last step."""
     low: int = 1
     """Place of the value that -1 stands for."""
     half: int = 1
@@ -130,6 +132,8 @@ SMALLER, LARGER = 8, 9
 """The first operand, unless the second one is beyond it."""
 CHOOSE = 10
 """The second operand if the first is not 0, else the third."""
+ANGLE = 11
+"""The angle whose sine and cosine are proportional to both operands, within [-pi, pi]."""
 
 LARGEST = 3.4028234663852886e38
 """Largest number of 32 bits."""
@@ -161,6 +165,8 @@ def _evaluate(formula: IntArray, numbers: FloatArray) -> None:
             found = b if b > a else a
         elif code == CHOOSE:
             found = b if a != 0.0 else numbers[formula[at + OPERATION.third]]
+        elif code == ANGLE:
+            found = math.atan2(a, b)
         numbers[formula[at + OPERATION.result]] = found
 
 
@@ -282,6 +288,7 @@ def act(copies: IntTable, actions: FloatArray) -> int:
         drives, numbers = ints_at(copies, row, COPY.drives), floats_at(copies, row, COPY.numbers)
         for at in range(0, len(drives), DRIVE.size):
             number, taken = actions[taken], taken + 1
+            numbers[drives[at + DRIVE.before]] = numbers[drives[at + DRIVE.action]]
             numbers[drives[at + DRIVE.action]] = number
             low, half = numbers[drives[at + DRIVE.low]], numbers[drives[at + DRIVE.half]]
             _set_drive(drives, at, low + (number + 1.0) * half)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,11 +16,13 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from scipy import ndimage
 
-from gltf_bullet.envs import EnvConfig, GltfEnv, GltfVectorEnv, terms
+import gltf_bullet as gb
+from gltf_bullet.envs import EnvConfig, GltfEnv, GltfVectorEnv, StepContext, terms
 from tests.envs.assets import (
     BALANCE,
     CART_POLE,
     GOAL_LINE,
+    POLE_MASS,
     RANDOM_MASS,
     TASK,
     WALK,
@@ -174,8 +178,103 @@ def test_a_copy_may_start_over_in_the_step_that_ends_its_episode() -> None:
     # Equal episodes: nothing is randomised.
     first = ends.index(True) + 1
     assert ends == [(k + 1) % first == 0 for k in range(30)]
-    with pytest.raises(ValueError, match="NEXT_STEP or SAME_STEP"):
-        GltfVectorEnv(CART_POLE, 2, BALANCE, autoreset_mode=AutoresetMode.DISABLED)
+    with pytest.raises(ValueError, match="NEXT_STEP, SAME_STEP, DISABLED"):
+        GltfVectorEnv(CART_POLE, 2, BALANCE, autoreset_mode="next")  # type: ignore[arg-type]
+
+
+def test_without_autoreset_a_mask_says_who_starts_anew() -> None:
+    ours, theirs = (
+        GltfVectorEnv(CART_POLE, 3, RANDOM_MASS, autoreset_mode=AutoresetMode.DISABLED),
+        SyncVectorEnv(
+            [partial(GltfEnv, CART_POLE, RANDOM_MASS)] * 3, autoreset_mode=AutoresetMode.DISABLED
+        ),
+    )
+    seen, told = zip(*(env.reset(seed=5) for env in (ours, theirs)), strict=True)
+    assert (seen[0] == seen[1]).all()
+    restarts = 0
+    for action in pushes(24, 3)[:, :, None]:
+        steps = [env.step(action) for env in (ours, theirs)]
+        for one, other in zip(steps[0][:4], steps[1][:4], strict=True):
+            assert (one == other).all()
+        over = steps[0][2] | steps[0][3]
+        if over.any():
+            restarts += 1
+            with pytest.raises(ResetNeeded, match="reset_mask"):
+                ours.step(action)
+            seen, told = zip(
+                *(env.reset(options={"reset_mask": over.copy()}) for env in (ours, theirs)),
+                strict=True,
+            )
+            assert (seen[0] == seen[1]).all()
+            assert told[0]["_randomization"].tolist() == over.tolist()
+            mass = [info["randomization"][POLE_MASS] for info in told]
+            assert (mass[0] == mass[1]).all()
+    assert restarts > 1
+    with pytest.raises(ValueError, match="reset_mask must be 3 booleans"):
+        ours.reset(options={"reset_mask": np.ones(3)})
+    ours.close()
+    theirs.close()
+
+
+def test_each_copy_may_have_options_of_its_own() -> None:
+    env = GltfVectorEnv(CART_POLE, 2, RANDOM_MASS)
+    _, told = env.reset(seed=1, options=[{"values": {POLE_MASS: 0.4}}, {}])
+    masses = [copy.scene.get(POLE_MASS) for copy in env.copies]
+    assert masses == [0.4, pytest.approx(told["randomization"][POLE_MASS][1])]
+    env.reset(options={"values": {POLE_MASS: 0.3}})
+    assert env.call("scene")[1].get(POLE_MASS) == 0.3
+    with pytest.raises(ValueError, match="options of 1 copies"):
+        env.reset(options=[{}])
+    env.close()
+
+
+def test_copies_are_asked_by_name() -> None:
+    env = GltfVectorEnv(CART_POLE, 2, BALANCE, render_mode="rgb_array")
+    with pytest.raises(ResetNeeded):
+        env.get_attr("scene")
+    assert env.get_attr("client_id") == (None, None)
+    env.reset(seed=1)
+    for _ in range(5):
+        env.step(np.array([[1.0], [-1.0]], np.float32))
+    assert env.get_attr("client_id") == tuple(e.scene.client_id for e in env.episodes)
+    first, second = env.call("render")
+    assert first.shape == second.shape == (*reversed(env.config.picture_size), 3)
+    assert (first != second).any()
+    env.set_attr("level", [1, 2])
+    assert env.get_attr("level") == (1, 2)
+    with pytest.raises(ValueError, match="3 values"):
+        env.set_attr("level", [1, 2, 3])
+    for name in ("config", "client_id"):
+        with pytest.raises(AttributeError):
+            env.set_attr(name, None)
+    with pytest.raises(AttributeError):
+        env.config = BALANCE  # type: ignore[misc]
+    again = pickle.loads(pickle.dumps(env))  # noqa: S301
+    again.reset(seed=1)
+    assert again.get_attr("observation_names") == env.get_attr("observation_names")
+    again.close()
+    env.close()
+
+
+def stands(scene: gb.Scene, _: StepContext) -> bool:
+    return abs(scene.joints["Hinge"].position) < 0.01
+
+
+def test_success_is_told_of_each_copy() -> None:
+    config = replace(BALANCE, success=stands)
+    env = GltfVectorEnv(CART_POLE, 2, config, autoreset_mode=AutoresetMode.SAME_STEP)
+    env.reset(seed=1)
+    for action in pushes(10, 2)[:, :, None]:
+        seen, _, terminated, truncated, infos = env.step(action)
+        over = terminated | truncated
+        for k in range(2):
+            hinge = (infos["final_obs"][k] if over[k] else seen[k])[
+                env.observation_names.index("Hinge position")
+            ]
+            assert infos["is_success"][k] == (abs(hinge) < 0.01)
+            if over[k]:
+                assert infos["final_info"]["is_success"][k] == infos["is_success"][k]
+    env.close()
 
 
 def test_numbers_of_copies_seeds_and_actions_are_checked() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gltf_bullet.bullet.world.ray_casts import RayHit, cast_rays
@@ -16,6 +16,7 @@ def cast_filtered_rays(
     starts: Sequence[Sequence[float]],
     ends: Sequence[Sequence[float]],
     collision_filter: int = -1,
+    but: Callable[[int], bool] = lambda _: False,
 ) -> list[RayHit | None]:
     """Return the nearest admitted collider of the scene on each segment.
 
@@ -24,6 +25,7 @@ def cast_filtered_rays(
         starts: Start points in the world [m], shape [ray_count, 3].
         ends: End points in the world [m], shape [ray_count, 3].
         collision_filter: Index into the file's ``collisionFilters``; -1: none.
+        but: Returns True for collider nodes that do not count.
 
     Raises:
         IndexError: The file has no such filter.
@@ -38,7 +40,7 @@ def cast_filtered_rays(
         core.world.colliders,
         float_array("starts", starts).reshape(-1, 3),
         float_array("ends", ends).reshape(-1, 3),
-        lambda node: may_collide(ray_filter, colliders[node].filter),
+        lambda node: may_collide(ray_filter, colliders[node].filter) and not but(node),
     )
     names = core.asset.tree.names
     return [None if hit is None else replace(hit, name=names[hit.node]) for hit in hits]
