@@ -22,6 +22,7 @@ from gltf_bullet.printable import printable
 if TYPE_CHECKING:
     from gltf_bullet.diagnostics import Diagnostics
     from gltf_bullet.runtime.asset import Asset
+    from gltf_bullet.runtime.content import AssetContent
 
 
 class Target(enum.Enum):
@@ -34,10 +35,15 @@ class Target(enum.Enum):
 def convert(
     source: Annotated[
         Path,
-        typer.Argument(metavar="IN", help="A .gltf or .glb, or a robot: .urdf, .sdf, MJCF .xml."),
+        typer.Argument(
+            metavar="IN", help="A .gltf or .glb, a robot: .urdf, .sdf, MJCF .xml, or a USD stage."
+        ),
     ],
     target: Annotated[
-        Path, typer.Argument(metavar="OUT", help="The file to write; ends in .gltf or .glb.")
+        Path,
+        typer.Argument(
+            metavar="OUT", help="The file to write: .gltf, .glb, .usd, .usda, .usdc or .usdz."
+        ),
     ],
     to: Annotated[
         Target,
@@ -76,25 +82,38 @@ def convert(
     MuJoCo compiles. It may name files in its folder or package, in packages beside it and of
     ROS_PACKAGE_PATH, and in those of --allow.
 
+    USD stages are read and written with OpenUSD (pip install 'gltf_bullet[usd]'): bodies, joints,
+    drives, materials and filters of UsdPhysics; animations become time samples.
+
     Example: gltf-bullet convert old.glb new.glb --to khr
 
     Example: gltf-bullet convert robot.urdf robot.glb --fixed-base
+
+    Example: gltf-bullet convert robot.usda robot.glb
+
+    Example: gltf-bullet convert scene.glb scene.usda
     """
-    if target.suffix.lower() not in (".gltf", ".glb"):
-        raise typer.BadParameter(f"{printable(target)} must end in .gltf or .glb", param_hint="OUT")
+    from gltf_bullet.convert.usd.process import USD_SUFFIXES
+
+    if target.suffix.lower() not in (".gltf", ".glb", *USD_SUFFIXES):
+        allowed = "must end in .gltf, .glb, .usd, .usda, .usdc or .usdz"
+        raise typer.BadParameter(f"{printable(target)} {allowed}", param_hint="OUT")
+    to_stage = target.suffix.lower() in USD_SUFFIXES
+    if to_stage and to is not Target.KHR:
+        raise typer.BadParameter(f"says nothing of {printable(target)}", param_hint="--to")
     if target.is_dir():
         raise typer.BadParameter(f"{printable(target)} is a folder", param_hint="OUT")
     require_another_file(source, target, force=force, by="--force")
     require_urdf(source, "--fixed-base", fixed_base)
     require_urdf(source, "--inertia-from-file", inertia_from_file)
-    if keyframe is not None and not is_robot(source):
-        raise typer.BadParameter(f"says nothing of {printable(source)}", param_hint="--keyframe")
-    if self_collision and not is_robot(source):
-        raise typer.BadParameter(
-            f"says nothing of {printable(source)}", param_hint="--self-collision"
-        )
-    if servo is not None and not is_robot(source):
-        raise typer.BadParameter(f"says nothing of {printable(source)}", param_hint="--servo")
+    is_model = is_robot(source) and source.suffix.lower() not in USD_SUFFIXES
+    for option, is_given in (
+        ("--keyframe", keyframe is not None),
+        ("--self-collision", self_collision),
+        ("--servo", servo is not None),
+    ):
+        if is_given and not is_model:
+            raise typer.BadParameter(f"says nothing of {printable(source)}", param_hint=option)
     gains = parse_servo(servo, source)
     from gltf_bullet.cli.output import console, issue_rows, plain, print_issues, print_json
     from gltf_bullet.cli.waiting import waiting
@@ -104,12 +123,13 @@ def convert(
 
     diagnostics = Diagnostics()
     masses = ""
+    asset: AssetContent
     try:
         if is_robot(source):
             from gltf_bullet.runtime.world_export import robot_file
 
             with waiting(f"Reading {printable(source.name)}, its meshes and their hulls"):
-                file, asset = robot_file(
+                file, robot = robot_file(
                     source,
                     diagnostics,
                     fixed_base=fixed_base,
@@ -120,7 +140,9 @@ def convert(
                     servo=gains,
                 )
             root, buffers = file.root, file.buffers
-            masses = _masses(source, asset)
+            asset, masses = robot, _masses(source, robot)
+        elif to_stage:
+            asset = _usable(source, diagnostics)
         else:
             root, buffers = _rewritten(source, diagnostics)
     except ValueError as error:
@@ -129,13 +151,20 @@ def convert(
         if as_json:
             print_json({"written": None, "to": to.value, "issues": issue_rows(error.issues)})
         raise
+    written = "usd" if to_stage else to.value
+    if to_stage:
+        from gltf_bullet.runtime.world_export import write_usd
+
+        with waiting(f"Writing {printable(target.name)}"):
+            write_usd(asset, target, diagnostics)
     if to is Target.GLTF_2_1:
         from gltf_bullet.dialects.khr.core_shapes import with_core_shapes
 
         root = with_core_shapes(root, diagnostics)
-    write_document(root, buffers, target)
+    if not to_stage:
+        write_document(root, buffers, target)
     if as_json:
-        print_json({"written": str(target), "to": to.value, "issues": issue_rows(diagnostics)})
+        print_json({"written": str(target), "to": written, "issues": issue_rows(diagnostics)})
     else:
         out = console()
         if len(diagnostics):
@@ -148,8 +177,9 @@ def convert(
 def _masses(source: Path, asset: Asset) -> str:
     """A sentence on the mass that the file of a robot states and the mass of the result."""
     from gltf_bullet.convert.urdf_repairs import stated_mass
+    from gltf_bullet.runtime.content import is_stage
 
-    stated = stated_mass(source)
+    stated = None if is_stage(source) else stated_mass(source)
     used = sum(motion.mass or 0.0 for motion in asset.physics.motions.values())
     if stated is None:
         return f" Mass of what moves: {used:.4g} kg."
@@ -168,16 +198,23 @@ def _lost(diagnostics: Diagnostics) -> str:
     return "Lost or changed: " + ", ".join(f"{n} x {code}" for code, n in counts.items()) + "."
 
 
+def _usable(source: Path, diagnostics: Diagnostics) -> AssetContent:
+    """Read a glTF file; its findings are reported."""
+    from gltf_bullet.runtime.content import read_usable
+
+    asset = read_usable(source)
+    diagnostics.extend(list(asset.issues))
+    return asset
+
+
 def _rewritten(
     source: Path, diagnostics: Diagnostics
 ) -> tuple[dict[str, Any], list[bytes | memoryview | None]]:
     """The root of a glTF file with its physics rewritten, and its buffers."""
     from gltf_bullet.dialects.khr.writer import write_physics
     from gltf_bullet.gltf.writing import self_contained
-    from gltf_bullet.runtime.content import read_usable
 
-    asset = read_usable(source)
-    diagnostics.extend(list(asset.issues))
+    asset = _usable(source, diagnostics)
     embedded, buffers = self_contained(asset.document, diagnostics)
     root = write_physics(asset.document, asset.physics, diagnostics)
     # The two change different members of the root.

@@ -74,6 +74,19 @@ class RoundShape:
 
 
 @dataclass(frozen=True, slots=True)
+class TaperedShape:
+    """A cylinder, cone or capsule along Z around the origin with two radii [m]."""
+
+    radius: float
+    """At the end towards -Z."""
+    radius_top: float
+    """At the end towards +Z; 0 makes a cone."""
+    height: float
+    """[m] As that of :class:`RoundShape`."""
+    is_capsule: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PlaneShape:
     """The half-space below a plane through the origin."""
 
@@ -88,7 +101,7 @@ class MeshShape:
     is_convex: bool = False
 
 
-ShapeGeometry: TypeAlias = BoxShape | BallShape | RoundShape | PlaneShape | MeshShape
+ShapeGeometry: TypeAlias = BoxShape | BallShape | RoundShape | TaperedShape | PlaneShape | MeshShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +138,8 @@ class ColliderDescription:
     """``None`` if only the coefficients and bits of the link are known."""
     scale: Vec3 = (1.0, 1.0, 1.0)
     """Scale of the shape, applied before its pose."""
+    is_trigger: bool = False
+    """True if it only reports overlaps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +319,8 @@ class StatedJoint:
     child_from_frame: Pose
     leader: str = ""
     """Name of the joint that it follows; empty without one."""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """Properties without a counterpart in glTF, as written to ``extras``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,18 +32,21 @@ ROBOT_FILE_MISSING: Final = IssueKind(
     Severity.ERROR,
     "{owner} names the file {got} ({where}), which is neither in the robot's folder nor in a ROS "
     "package; left out: its {what}",
+    loads=True,
 )
 ROBOT_FILE_REFUSED: Final = IssueKind(
     "ROBOT_FILE_REFUSED",
     Severity.ERROR,
     "{owner} names the file {got} ({where}), which leads out of the robot's folder and of ROS "
     "packages; left out: its {what}; --allow FOLDER lets it name files in a folder",
+    loads=True,
 )
 ROBOT_FILE_UNREADABLE: Final = IssueKind(
     "ROBOT_FILE_UNREADABLE",
     Severity.ERROR,
     "{owner} names the file {got} ({where}), whose meshes cannot be read ({why}); left out: its "
     "{what}",
+    loads=True,
 )
 ROBOT_MESH_CONVERTED: Final = IssueKind(
     "ROBOT_MESH_CONVERTED",
@@ -102,4 +105,36 @@ ROBOT_ENGINE_LINES: Final = IssueKind(
     "ROBOT_ENGINE_LINES",
     Severity.INFO,
     "PyBullet says of the robot: {lines}",
+)
+NOT_IN_USD: Final = IssueKind(
+    "NOT_IN_USD",
+    Severity.WARNING,
+    "OpenUSD has no words for {what} of {owner}; {done}",
+)
+USD_APPROXIMATED: Final = IssueKind(
+    "USD_APPROXIMATED",
+    Severity.WARNING,
+    "{count} x {what} ({names}): {done}; off by {error}",
+)
+USD_NEEDS_USD_CORE: Final = IssueKind(
+    "USD_NEEDS_USD_CORE",
+    Severity.ERROR,
+    "USD is read and written by OpenUSD, which is not installed: pip install 'gltf_bullet[usd]'",
+)
+USD_NO_UNITS: Final = IssueKind(
+    "USD_NO_UNITS",
+    Severity.INFO,
+    "the stage states no metersPerUnit; its unit of length is USD's default, {length:g} m",
+)
+USD_UNITS_DIFFER: Final = IssueKind(
+    "USD_UNITS_DIFFER",
+    Severity.WARNING,
+    "layer {layer} has {key} {got}, the stage {used}; OpenUSD does not convert what it refers to, "
+    "which is {error} as its author meant it",
+)
+USD_ZERO_MASS: Final = IssueKind(
+    "USD_ZERO_MASS",
+    Severity.WARNING,
+    '{count} prims state the mass 0 ({names}), which means "not stated" in USD; the densities of '
+    "their shapes count, {mass:.4g} kg together",
 )

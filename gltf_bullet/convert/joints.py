@@ -199,6 +199,7 @@ def place_stated_joint(result: WorldNodes, stated: StatedJoint, diagnostics: Dia
         friction=stated.joint.friction,
         mimic=None if coupling is None else (stated.leader, coupling.multiplier, coupling.offset),
         on_fixed_base=stated.joint.on_fixed_base,
+        notes=stated.notes,
     )  # fmt: skip
 
 

@@ -172,7 +172,7 @@ def _texture(file: Path, may_read: Callable[[Path], bool] | None) -> bytes | Non
         for name in re.findall(r"^\s*map_Kd\s+(.+?)\s*$", materials, re.MULTILINE):
             image = file.parent / name.split()[-1]
             if _is_readable(image, may_read):
-                return _as_png_or_jpeg(image.read_bytes())
+                return as_png_or_jpeg(image.read_bytes())
     return None
 
 
@@ -181,7 +181,8 @@ def _is_readable(file: Path, may_read: Callable[[Path], bool] | None) -> bool:
     return is_permitted and file.is_file() and file.stat().st_size <= MESH_FILE_BYTES
 
 
-def _as_png_or_jpeg(data: bytes) -> bytes | None:
+def as_png_or_jpeg(data: bytes) -> bytes | None:
+    """An image file as PNG or JPEG; ``None`` if it cannot be read."""
     if data.startswith(_IMAGE_MAGIC):
         return data
     import io
@@ -193,5 +194,5 @@ def _as_png_or_jpeg(data: bytes) -> bytes | None:
             out = io.BytesIO()
             image.convert("RGBA").save(out, "PNG")
             return out.getvalue()
-    except (OSError, UnidentifiedImageError):
+    except (OSError, UnidentifiedImageError, Image.DecompressionBombError):
         return None

@@ -21,6 +21,7 @@ from gltf_bullet.convert.description import (
     RoundShape,
     ShapeGeometry,
     StatedSurface,
+    TaperedShape,
     WorldDescription,
 )
 from gltf_bullet.convert.issues import LINK_WITHOUT_MASS, NOT_IN_GLTF
@@ -51,6 +52,7 @@ from gltf_bullet.model import (
     Plane,
     Shape,
     Sphere,
+    Trigger,
     may_collide,
 )
 from gltf_bullet.model import MeshShape as ModelMesh
@@ -388,11 +390,17 @@ class _Placer:
             if is_scaled:
                 self._nodes.entries[where]["scale"] = list(collider.scale)
             taken = taken or where == node
+            collision_filter = self._filters.get((self._number, index, k))
+            if collider.is_trigger:
+                self._result.triggers[where] = Trigger(
+                    node=where, shape=shape, filter=collision_filter
+                )
+                continue
             self._result.colliders[where] = Collider(
                 node=where,
                 shape=shape,
                 material=material if stated is None or stated.material is None else stated.material,
-                filter=self._filters.get((self._number, index, k)),
+                filter=collision_filter,
             )
         taken = False
         for k, visual in enumerate(link.visuals):
@@ -419,11 +427,12 @@ class _Placer:
         if isinstance(shape, PlaneShape):
             plane = Plane(size_x=math.inf, size_z=math.inf, double_sided=False)
             return plane, Pose(rotation_to((0.0, 1.0, 0.0), shape.normal), (0.0, 0.0, 0.0))
-        if isinstance(shape, RoundShape):
+        if isinstance(shape, (RoundShape, TaperedShape)):
             r, height = shape.radius, shape.height
+            top = shape.radius_top if isinstance(shape, TaperedShape) else r
             if shape.is_capsule:
-                return Capsule(mid_height=height, radius_bottom=r, radius_top=r), turned
-            return Cylinder(height=height, radius_bottom=r, radius_top=r), turned
+                return Capsule(mid_height=height, radius_bottom=r, radius_top=top), turned
+            return Cylinder(height=height, radius_bottom=r, radius_top=top), turned
         meshes = self._result.collision_meshes
-        mesh = meshes.setdefault(shape, len(meshes))
+        mesh = meshes.setdefault(shape.geometry, len(meshes))
         return ModelMesh(parts=(MeshPart(mesh=mesh),), convex_hull=shape.is_convex), IDENTITY_POSE

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gltf_bullet.convert.description import FrameDescription, MeshShape, VisualDescription
-from gltf_bullet.model import Collider, Joint, Motion
+from gltf_bullet.convert.description import FrameDescription, MeshGeometry, VisualDescription
+from gltf_bullet.model import Collider, Joint, Motion, Trigger
 from gltf_bullet.transforms import Pose
 
 
@@ -39,12 +39,13 @@ class WorldNodes:
     nodes: NodeList = field(default_factory=NodeList)
     motions: dict[int, Motion] = field(default_factory=dict)
     colliders: dict[int, Collider] = field(default_factory=dict)
+    triggers: dict[int, Trigger] = field(default_factory=dict)
     joints: dict[int, Joint] = field(default_factory=dict)
     visuals: list[tuple[int, VisualDescription]] = field(default_factory=list)
     """Visuals with their nodes."""
     cameras: list[tuple[int, FrameDescription]] = field(default_factory=list)
     """Cameras with their nodes."""
-    collision_meshes: dict[MeshShape, int] = field(default_factory=dict)
+    collision_meshes: dict[MeshGeometry, int] = field(default_factory=dict)
     """Collision meshes and their indices, in ascending order."""
     link_nodes: dict[tuple[int, int], int] = field(default_factory=dict)
     """Nodes of links by body and link, the base being 0."""

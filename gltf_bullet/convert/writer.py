@@ -16,6 +16,7 @@ from gltf_bullet.convert.description import (
     RoundShape,
     ShapeGeometry,
     Surface,
+    TaperedShape,
     WorldDescription,
 )
 from gltf_bullet.convert.physics import place_world
@@ -45,16 +46,19 @@ def shown_geometry(shape: ShapeGeometry) -> MeshGeometry:
         return _box(shape.size)
     if isinstance(shape, BallShape):
         return _rounded(shape.radius, 0.0, "sphere")
-    if isinstance(shape, RoundShape):
+    if isinstance(shape, (RoundShape, TaperedShape)):
         half, r = 0.5 * shape.height, shape.radius
+        top = shape.radius_top if isinstance(shape, TaperedShape) else r
         if shape.is_capsule:
-            return _rounded(r, half, "capsule")
+            return _rounded(r, half, "capsule", top)
+        slope = math.hypot(r - top, shape.height) or 1.0
+        outwards, upwards = shape.height / slope, (r - top) / slope
         profile = [
             (0.0, -half, 0.0, -1.0), (r, -half, 0.0, -1.0),
-            (r, -half, 1.0, 0.0), (r, half, 1.0, 0.0),
-            (r, half, 0.0, 1.0), (0.0, half, 0.0, 1.0),
+            (r, -half, outwards, upwards), (top, half, outwards, upwards),
+            (top, half, 0.0, 1.0), (0.0, half, 0.0, 1.0),
         ]  # fmt: skip
-        return _revolved(profile, "cylinder")
+        return _revolved(profile, "cylinder" if top == r else "cone")
     if isinstance(shape, PlaneShape):
         square = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]]) * _PLANE
         turn = Pose(rotation_to((0.0, 0.0, 1.0), shape.normal), (0.0, 0.0, 0.0))
@@ -84,8 +88,8 @@ def _box(size: tuple[float, float, float]) -> MeshGeometry:
     )
 
 
-def _rounded(radius: float, half: float, name: str) -> MeshGeometry:
-    """Two halves of a ball about Z, moved apart by ``half`` each."""
+def _rounded(radius: float, half: float, name: str, top: float | None = None) -> MeshGeometry:
+    """Two halves of balls about Z, moved apart by ``half`` each; ``top``: the upper radius."""
     rings = [(np.zeros(1), 0.0)]
     rings += [
         (np.linspace(0.0, 2.0 * np.pi, 4 * k, endpoint=False), 0.5 * np.pi * k / _RINGS)
@@ -120,7 +124,8 @@ def _rounded(radius: float, half: float, name: str) -> MeshGeometry:
             lower += [[c, d, b], [c, b, a]]
     normals = np.concatenate([upper, upper * (1.0, 1.0, -1.0)])
     shift = np.repeat([half, -half], len(upper))
-    points = radius * normals + np.column_stack([0.0 * shift, 0.0 * shift, shift])
+    radii = np.where(shift > 0.0, radius if top is None else top, radius)
+    points = radii[:, None] * normals + np.column_stack([0.0 * shift, 0.0 * shift, shift])
     return MeshGeometry(points, np.array(triangles + lower), normals, name=name)
 
 
@@ -182,8 +187,8 @@ def build_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldFile:
     """Build one document of ``world``; properties that glTF lacks are reported."""
     placed = place_world(world, diagnostics)
     parts = _Parts()
-    for shape in placed.collision_meshes:  # in the order of their indices
-        parts.mesh(shape.geometry, None)
+    for geometry in placed.collision_meshes:  # in the order of their indices
+        parts.mesh(geometry, None)
     nodes = placed.nodes.entries
     for node, visual in placed.visuals:
         nodes[node]["mesh"] = parts.mesh(shown_geometry(visual.shape), visual.surface)
@@ -197,7 +202,12 @@ def build_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldFile:
     ]
     for number, (node, _) in enumerate(placed.cameras):
         nodes[node]["camera"] = number
-    scene = PhysicsScene(motions=placed.motions, colliders=placed.colliders, joints=placed.joints)
+    scene = PhysicsScene(
+        motions=placed.motions,
+        colliders=placed.colliders,
+        triggers=placed.triggers,
+        joints=placed.joints,
+    )
     extensions, of_node = physics_to_khr(scene, diagnostics)
     for node, extension in of_node.items():
         nodes[node]["extensions"] = {_BODIES: extension}

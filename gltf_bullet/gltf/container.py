@@ -30,14 +30,15 @@ if TYPE_CHECKING:
 
 _BLENDER: Final = "import it into Blender and export it as glTF 2.0"
 _ROBOT: Final = "gltf-bullet convert makes a glTF of it; or pybullet.{call} reads it as it is"
+_STAGE: Final = "give its path, which ends in .usd, .usda, .usdc or .usdz, with the extra usd"
 
 _BY_BEGINNING: Final[tuple[tuple[bytes, str, str], ...]] = (
     (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "run git lfs pull"),
     (b"Kaydara FBX Binary", "FBX", _BLENDER),
     (b"; FBX", "FBX (text)", _BLENDER),
     (b"BLENDER", "a Blender scene", "open it in Blender and export it as glTF 2.0"),
-    (b"PXR-USDC", "USD (binary)", _BLENDER),
-    (b"#usda", "USD (text)", _BLENDER),
+    (b"PXR-USDC", "USD (binary)", _STAGE),
+    (b"#usda", "USD (text)", _STAGE),
     (b"ply\n", "a PLY mesh", _BLENDER),
     (b"ply\r\n", "a PLY mesh", _BLENDER),
     (b"solid ", "an STL mesh", _BLENDER),

@@ -12,7 +12,7 @@ from gltf_bullet.collection import no_collection
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.options import LoadOptions, require_options
-from gltf_bullet.runtime.content import AssetContent, read_content, require_usable
+from gltf_bullet.runtime.content import AssetContent, is_stage, read_content, require_usable
 from gltf_bullet.runtime.placement import Placement, UpAxis
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def load_gltf(
     require_client(physics_client)  # before the file is read: the commoner mistake, found at once
     options = require_options(options)
     with no_collection():
-        if isinstance(source, (str, os.PathLike)):
+        if isinstance(source, (str, os.PathLike)) and not is_stage(source):
             asset = recent_asset(source, partial(read_asset, source))
         else:
             asset = read_asset(source)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from gltf_bullet.convert.usd.process import USD_SUFFIXES, convert_stage
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity, with_names
 from gltf_bullet.dialects.assemble import read_physics
 from gltf_bullet.dialects.earlier_names import with_present_names
@@ -179,7 +182,9 @@ def read_content(source: AssetSource, diagnostics: Diagnostics) -> AssetContent:
     Raises:
         ContainerError: No such file, not glTF, truncated, or buffers that cannot be read.
     """
-    document = read_document(source, diagnostics, adapt=with_present_names)
+    document = _read_stage(source, diagnostics) if is_stage(source) else None
+    if document is None:
+        document = read_document(source, diagnostics, adapt=with_present_names)
     check_extensions(document, diagnostics)
     physics = read_physics(document, diagnostics)
     animations = read_animations(document, diagnostics)
@@ -203,6 +208,23 @@ def read_content(source: AssetSource, diagnostics: Diagnostics) -> AssetContent:
         issues=with_names(diagnostics.issues, document.tree.names),
         acted=acted,
     )
+
+
+def is_stage(source: AssetSource) -> bool:
+    """Return True for the path of a USD stage, which is converted when it is read."""
+    return isinstance(source, (str, os.PathLike)) and (
+        Path(os.fsdecode(source)).suffix.lower() in USD_SUFFIXES
+    )
+
+
+def _read_stage(source: Any, diagnostics: Diagnostics) -> Document | None:
+    """Read the glTF that a stage becomes; ``None`` for a file that cannot be opened."""
+    try:
+        file = convert_stage(source, diagnostics)
+    except OSError:
+        return None
+    document = read_document(encode_glb(file.root, file.buffers), diagnostics)
+    return replace(document, path=os.fsdecode(source))
 
 
 def read_usable(source: AssetSource) -> AssetContent:

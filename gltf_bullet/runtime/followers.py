@@ -24,7 +24,7 @@ from gltf_bullet.runtime.animation.shape_watch import ShapeWatch
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
-from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.transforms import FloatArray, Parts, Vec3
 
 _Standing: TypeAlias = tuple[AnimatorState, FloatArray]
 """State and local transforms of the animations; and world_from_node of all nodes."""
@@ -135,6 +135,22 @@ class Followers:
         nodes.is_stale |= self.has_moved
         self.has_moved = False
         return nodes
+
+    def local_parts(self, node: int) -> Parts:
+        """Return local translation, rotation xyzw and scale of a node, for users.
+
+        What was stated is returned as it was; nothing is read for nodes that nothing moves.
+        """
+        if not self._nodes.is_body(node):
+            return self.animator.parts_of(node)
+        self.look(node)
+        return self.nodes.local_parts(node)
+
+    def state_parts(self, node: int, parts: Parts) -> None:
+        """Note what the present local transform of a node was stated as."""
+        if self._nodes.is_body(node):
+            self.look(node)
+            self.nodes.state_parts(node, parts)
 
     def look(self, node: int | None = None) -> FloatArray:
         """Do as :meth:`place` does, for users, who may have moved bodies by PyBullet's own calls.

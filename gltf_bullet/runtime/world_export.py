@@ -13,20 +13,25 @@ from gltf_bullet.bullet.reading.world_reader import read_bodies, read_world
 from gltf_bullet.bullet.session import EngineLink, PhysicsClient, require_client
 from gltf_bullet.bullet.world_lock import world_lock
 from gltf_bullet.convert.description import StatedSurface, WorldDescription
-from gltf_bullet.convert.issues import ROBOT_REFUSED, WORLD_NOT_FINITE
+from gltf_bullet.convert.issues import NOT_IN_USD, ROBOT_REFUSED, WORLD_NOT_FINITE
 from gltf_bullet.convert.mjcf.compiling import compile_mjcf
 from gltf_bullet.convert.mjcf.world import describe_mjcf
 from gltf_bullet.convert.servo import Servo, add_servos
 from gltf_bullet.convert.stated_scenes import JointOfFile, PartOfFile, SceneOfFile, with_scenes
 from gltf_bullet.convert.urdf_repairs import robot_format
+from gltf_bullet.convert.usd.process import USD_SUFFIXES, convert_stage, require_openusd
 from gltf_bullet.convert.writer import WorldFile, build_world
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue
 from gltf_bullet.errors import ContainerError, InvalidAssetError
 from gltf_bullet.gltf.writing import encode_glb
 from gltf_bullet.model import MotionKind
+from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_plans import ColliderGroup, StaticPlan
 from gltf_bullet.runtime.asset import Asset, read_asset
+from gltf_bullet.runtime.content import AssetContent
+from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.runtime.translation import translate_at
 from gltf_bullet.runtime.worlds.live_scenes import idle_axes, scenes_among
 from gltf_bullet.runtime.worlds.scene_losses import report_losses
 
@@ -124,7 +129,8 @@ def export_world(
     ``changeVisualShape``.
 
     Args:
-        path: Ends in ``.glb`` or ``.gltf``; written whole or not at all.
+        path: Ends in ``.glb`` or ``.gltf``, or is a USD stage (extra ``usd``); written whole or not
+            at all.
         physics_client: A client id or a ``BulletClient``.
         bodies: Ids of the bodies to write; ``None``: all. Constraints between them are included.
         self_collision: Bodies whose own links may touch each other, or all or none of them:
@@ -141,12 +147,17 @@ def export_world(
         OSError: The file cannot be written.
     """
     client_id = require_client(physics_client)
-    require_gltf_suffix(path)
+    is_stage = Path(path).suffix.lower() in USD_SUFFIXES
+    if not is_stage:
+        require_gltf_suffix(path)
     diagnostics = Diagnostics()
     with world_lock(client_id):
         world = world_with_scenes(client_id, bodies, diagnostics, self_collision=self_collision)
-    file, _ = checked_file(world, diagnostics)
-    file.write(path)
+    file, asset = checked_file(world, diagnostics)
+    if is_stage:
+        write_usd(asset, path, diagnostics)
+    else:
+        file.write(path)
     return diagnostics.issues
 
 
@@ -189,7 +200,7 @@ def robot_file(
     allowed: Iterable[str | os.PathLike[str]] = (),
     servo: Servo | None = None,
 ) -> tuple[WorldFile, Asset]:
-    """Convert a robot (.urdf, .sdf, MJCF .xml) to a glTF document, and read that.
+    """Convert a robot (.urdf, .sdf, MJCF .xml, USD) to a glTF document, and read that.
 
     Args:
         path: The file.
@@ -207,6 +218,8 @@ def robot_file(
         OSError: It cannot be read.
         ValueError: There is no such keyframe.
     """
+    if Path(path).suffix.lower() in USD_SUFFIXES:
+        return _read_again(convert_stage(path, diagnostics, allowed), diagnostics)
     if robot_format(path, Diagnostics()) == "mjcf":
         model = compile_mjcf(path, diagnostics, allowed)
         if model.count("body") == 1 and not model.count("geom"):
@@ -238,6 +251,11 @@ def checked_file(
     file = build_world(world, diagnostics)
     if servo is not None:
         add_servos(file.root, servo)
+    return _read_again(file, diagnostics)
+
+
+def _read_again(file: WorldFile, diagnostics: Diagnostics) -> tuple[WorldFile, Asset]:
+    """Read a document by our own reader; see :func:`checked_file`."""
     path = _not_finite(file.root)
     if path is not None:
         at = ROOT
@@ -250,6 +268,40 @@ def checked_file(
     asset = read_asset(encode_glb(file.root, file.buffers))
     diagnostics.extend([issue for issue in asset.issues if issue.is_error])
     return file, asset
+
+
+def write_usd(asset: AssetContent, path: str | os.PathLike[str], diagnostics: Diagnostics) -> None:
+    """Write an asset as a stage of OpenUSD, in metres, kilograms and Y up.
+
+    Args:
+        asset: The file, of any dialect; animations become time samples.
+        path: Ends in ``.usd``, ``.usda``, ``.usdc`` or ``.usdz``.
+        diagnostics: Receives what OpenUSD lacks.
+
+    Raises:
+        ContainerError: OpenUSD is not installed.
+        InvalidAssetError: Content turned out unusable while translating.
+        OSError: A file cannot be written.
+    """
+    require_openusd(str(path), diagnostics)
+    from gltf_bullet.convert.usd.losses import Losses
+    from gltf_bullet.convert.usd.stage_writer import StageSource, write_stage
+
+    # The triangles of concave meshes are written, so that nothing is decomposed.
+    options = LoadOptions(concave="bvh", visuals="none")
+    translation = translate_at(asset, Placement.of(up_axis="y"), options)
+    translation.require_usable(strict=False)
+    losses = Losses(NOT_IN_USD)
+    source = StageSource(
+        document=asset.document,
+        tree=asset.tree_at_start(running=True),
+        physics=translation.physics(asset),
+        plan=translation.plan,
+        animations=asset.animations,
+        has_graph=asset.acts,
+    )
+    write_stage(source, Path(path), losses, diagnostics)
+    losses.report(diagnostics)
 
 
 def _not_finite(value: object) -> tuple[Any, ...] | None:

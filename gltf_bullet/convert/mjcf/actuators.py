@@ -108,21 +108,44 @@ def _add(result: ActuatorDrives, model: MjcfModel, number: int, name: str, contr
     result.notes.setdefault(joint, []).append(note)
     if model["actuator_dyntype"][number] != _NO_DYNAMICS:
         result.filtered.append(name)
-    stiffness, damping = -bias[1] * gear**2, -bias[2] * gear**2
-    bound = min(limits)
-    if stiffness == 0.0 and damping == 0.0 and math.isinf(bound):
-        return  # a motor without bounds: its force depends on its control alone
-    constant = gear * (gain * control + bias[0])
     is_hinge = model["jnt_type"][joint] == JointType.HINGE
-    result.drives.setdefault(joint, []).append(
-        JointDrive(
-            kind=DofKind.ANGULAR if is_hinge else DofKind.LINEAR,
-            axis=0,
-            mode=DriveMode.FORCE,
-            max_force=bound,
-            stiffness=stiffness,
-            damping=damping,
-            position_target=constant / stiffness if stiffness > 0.0 else 0.0,
-            velocity_target=constant / damping if stiffness == 0.0 and damping > 0.0 else 0.0,
-        )
+    kind = DofKind.ANGULAR if is_hinge else DofKind.LINEAR
+    drive = servo_drive(kind, 0, gear, gain, bias, control, min(limits))
+    if drive is not None:
+        result.drives.setdefault(joint, []).append(drive)
+
+
+def servo_drive(
+    kind: DofKind,
+    axis: int,
+    gear: float,
+    gain: float,
+    bias: tuple[float, float, float],
+    control: float,
+    bound: float,
+) -> JointDrive | None:
+    """The drive of an actuator; ``None`` for one without bounds whose control alone is its force.
+
+    Args:
+        kind: Kind of the driven axis.
+        axis: Its number in the frame of the joint.
+        gear: Length of the actuator by position of the joint.
+        gain: Force by control.
+        bias: Constant, and force by length and by velocity.
+        control: The control at the start.
+        bound: Largest force on the joint [N] or [N m].
+    """
+    stiffness, damping = 0.0 - bias[1] * gear**2, 0.0 - bias[2] * gear**2
+    if stiffness == 0.0 and damping == 0.0 and math.isinf(bound):
+        return None
+    constant = gear * (gain * control + bias[0])
+    return JointDrive(
+        kind=kind,
+        axis=axis,
+        mode=DriveMode.FORCE,
+        max_force=bound,
+        stiffness=stiffness,
+        damping=damping,
+        position_target=constant / stiffness if stiffness > 0.0 else 0.0,
+        velocity_target=constant / damping if stiffness == 0.0 and damping > 0.0 else 0.0,
     )

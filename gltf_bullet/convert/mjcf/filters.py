@@ -11,13 +11,12 @@ from typing import Final
 
 import numpy as np
 
+from gltf_bullet.convert.collision_classes import UNKNOWN, CollisionClasses
 from gltf_bullet.convert.mjcf.model import WORLD, MjcfModel
-from gltf_bullet.model import CollisionFilter
-from gltf_bullet.transforms import BoolArray, IntArray
+from gltf_bullet.transforms import BoolArray
 
 _FILTER_PARENT_OFF: Final = 1 << 10
 """``mjDSBL_FILTERPARENT``."""
-_UNKNOWN: Final = -1
 
 
 def may_bodies_meet(model: MjcfModel, one: int, other: int) -> bool:
@@ -72,56 +71,6 @@ class Contacts:
             one, other = tuple(pair)
             apart = (bodies[:, None] == one) & (bodies[None, :] == other)
             open_ |= (apart | apart.T) & ~meets
-        self._wanted = np.where(open_, _UNKNOWN, meets.astype(np.intp))
-        self.classes, self._relation = self._classes()
-
-    def filter(self, geom: int) -> CollisionFilter | None:
+        wanted = np.where(open_, UNKNOWN, meets.astype(np.intp))
+        self.filter = CollisionClasses(wanted, self.colliding).filter
         """The filter of a geom that collides; ``None`` if it collides with all others."""
-        if not (self._relation == 0).any():
-            return None
-        own = int(self.classes[geom])
-        name = f"class {own}"
-        apart = [f"class {k}" for k in np.flatnonzero(self._relation[own] == 0).tolist()]
-        meets = [f"class {k}" for k in np.flatnonzero(self._relation[own] != 0).tolist()]
-        if len(apart) <= len(meets):
-            return CollisionFilter(systems=frozenset({name}), not_collide_with=frozenset(apart))
-        return CollisionFilter(
-            systems=frozenset({name}), collide_with=frozenset(meets) or frozenset({"nothing"})
-        )
-
-    def _classes(self) -> tuple[IntArray, IntArray]:
-        """Classes of geoms that collide with the same others, and the relation between classes.
-
-        Pairs within one body, and between bodies whose joint excludes collisions, are undefined; a
-        geom joins the first class that it does not contradict.
-        """
-        classes = np.full(len(self.meets), _UNKNOWN)
-        rows: list[IntArray] = []
-        for geom in np.flatnonzero(self.colliding).tolist():
-            wanted = self._wanted[geom]
-            for number, row in enumerate(rows):
-                if not np.any((row != wanted) & (row != _UNKNOWN) & (wanted != _UNKNOWN)):
-                    rows[number] = np.maximum(row, wanted)
-                    break
-            else:
-                number = len(rows)
-                rows.append(wanted.copy())
-            classes[geom] = number
-        relation = self._relations(classes, len(rows))
-        if relation is None:  # undefined pairs merged into a contradiction: a class for each geom
-            classes = np.where(self.colliding, np.cumsum(self.colliding) - 1, _UNKNOWN)
-            relation = np.asarray(self._wanted[self.colliding][:, self.colliding])
-        return classes, relation
-
-    def _relations(self, classes: IntArray, count: int) -> IntArray | None:
-        """True where classes collide, shape [count, count]; ``None`` if members contradict."""
-        relation = np.full((count, count), _UNKNOWN)
-        for one in range(count):
-            for other in range(count):
-                wanted = self._wanted[classes == one][:, classes == other]
-                known = wanted[wanted != _UNKNOWN]
-                if len(known):
-                    relation[one, other] = known[0]
-                    if (known != known[0]).any():
-                        return None
-        return relation

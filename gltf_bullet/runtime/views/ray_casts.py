@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from gltf_bullet.bullet.world.ray_casts import RayHit, cast_rays
 from gltf_bullet.model import may_collide
 from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.transforms import float_array
 
 
 def cast_filtered_rays(
@@ -39,8 +38,8 @@ def cast_filtered_rays(
     hits = cast_rays(
         core.client_id,
         core.world.colliders,
-        np.array(starts, dtype=np.float64).reshape(-1, 3),
-        np.array(ends, dtype=np.float64).reshape(-1, 3),
+        float_array("starts", starts).reshape(-1, 3),
+        float_array("ends", ends).reshape(-1, 3),
         lambda node: may_collide(ray_filter, colliders[node].filter) and not but(node),
     )
     names = core.asset.tree.names
