@@ -27,6 +27,8 @@ from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.solver.formulas import COPY, observe
 from gltf_bullet.transforms import FloatArray
 
+_PLACES = ("/translation", "/rotation")
+
 
 class Outline:
     """Data for an environment's spaces; independent of a running world, picklable."""
@@ -81,6 +83,10 @@ def open_episode(
     client_id = open_world(gravity=config.gravity, time_step=config.time_step, window=window)
     try:
         scene = _instantiate(asset, config, client_id)
+        for pointer in config.randomization:
+            if pointer.startswith("/nodes/") and pointer.endswith(_PLACES):
+                # Triggers look at what rests in the file only where it may move.
+                scene.set(pointer, scene.get(pointer))
         start, row = scene.save_state(), copy_rows(1) if row is None else row
         return Episode(scene, config, outline, start, row)
     except BaseException:
