@@ -106,8 +106,8 @@ class Outcome(NamedTuple):
 class Episode:
     """Resets, actions, rewards and ends of one scene, and its world, which it owns.
 
-    The world is closed by :meth:`close`, or when nobody holds the episode any more: an empty one
-    takes 28 MB (measured).
+    The world is closed by :meth:`close`, or when nobody holds the episode or its scene any more: an
+    empty one takes 28 MB (measured).
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Episode:
         """The scene as terms of the user's read it."""
         self._config = config
         self._start = start
-        self._closing = finalize(self, close_abandoned_world, scene.core.session)
+        self._closing = finalize(scene, close_abandoned_world, scene.core.session)
         self._closing.atexit = False
         scene.core.disable_reset()
         self._act_on_graph = outline.actions.graph_actions(scene)
