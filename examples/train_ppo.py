@@ -1,4 +1,4 @@
-"""Four tasks learned by PPO of Stable-Baselines3, 16 copies in one world.
+"""Four tasks learned by PPO of Stable-Baselines3, 16 copies in one process.
 
 pip install 'gltf_bullet[sb3,train]'
 python examples/train_ppo.py cart_pole             # or swing_up, reacher, walker

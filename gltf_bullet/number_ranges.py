@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import operator
+import reprlib
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -132,21 +133,28 @@ def step_count(count: object) -> int:
     return found
 
 
-def finite_vector(name: str, values: object) -> tuple[float, float, float]:
+def finite_vector(
+    name: str, values: object, most: float = GENERAL.largest
+) -> tuple[float, float, float]:
     """Three finite numbers as a tuple.
 
     Args:
         name: Their name in a message.
         values: A sequence or an array.
+        most: Their largest magnitude.
 
     Raises:
         TypeError: It is no sequence of numbers.
-        ValueError: There are not three, or one is not finite.
+        ValueError: There are not three, or one is not finite or too large.
     """
     try:
         found = tuple(map(float, values))  # type: ignore[call-overload]
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{name} is {values!r}; must be three numbers") from None
+    except OverflowError:  # an integer of more than 308 digits
+        found = (math.inf,)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {reprlib.repr(values)}; must be three numbers") from None
     if len(found) != 3 or not all(map(math.isfinite, found)):
-        raise ValueError(f"{name} is {values!r}; must be three finite numbers")
+        raise ValueError(f"{name} is {reprlib.repr(values)}; must be three finite numbers")
+    if max(map(abs, found)) > most:
+        raise ValueError(f"{name} is {reprlib.repr(values)}; must be at most {most:g}")
     return found

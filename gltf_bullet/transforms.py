@@ -10,6 +10,7 @@ which arrays are slow, have formulas of their own.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -23,7 +24,25 @@ IntArray: TypeAlias = npt.NDArray[np.intp]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Vec3: TypeAlias = tuple[float, float, float]
 Quat: TypeAlias = tuple[float, float, float, float]
+Parts: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
+"""Translation [m], rotation xyzw and scale of a local transform."""
 """A unit quaternion in xyzw order, as glTF and PyBullet store it."""
+
+
+def float_array(name: str, values: object) -> FloatArray:
+    """Numbers as an array; those that are not finite are the caller's to name.
+
+    Args:
+        name: Their name in a message.
+        values: A number, or sequences of numbers.
+
+    Raises:
+        ValueError: An integer is beyond the range of floats.
+    """
+    try:
+        return np.array(values, dtype=np.float64)
+    except OverflowError:
+        raise ValueError(f"{name} is {reprlib.repr(values)}; must be finite") from None
 
 
 @dataclass(frozen=True, slots=True)

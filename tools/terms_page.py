@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import Final
 
 from tools.list_issues import PACKAGE, REFERENCE
@@ -23,6 +24,7 @@ PAGE: Final = REFERENCE / "terms.md"
 TERMS: Final = PACKAGE / "envs" / "terms.py"
 CONFIG: Final = PACKAGE / "envs" / "config.py"
 SIGHT: Final = PACKAGE / "envs" / "sight.py"
+VALUES: Final = ("formula", "vector", "__call__")
 FIRST: Final = "## Rewards and ends"
 
 
@@ -33,7 +35,7 @@ class Described:
     name: str
     what: str
     result: str
-    """Of ``seen``; ``""`` without one."""
+    """Of the method that gives the value; ``""`` without one."""
     fields: tuple[tuple[str, str, str], ...]
     """Name, default and description of each."""
 
@@ -46,7 +48,7 @@ def described_classes(path: Path) -> dict[str, Described]:
 
 
 def _described(item: ast.ClassDef) -> Described:
-    calls = (f for f in item.body if isinstance(f, ast.FunctionDef) and f.name == "seen")
+    calls = (f for f in item.body if isinstance(f, ast.FunctionDef) and f.name in VALUES)
     call = next(calls, None)
     return Described(
         name=item.name,
@@ -86,7 +88,8 @@ def terms_page(introduction: str) -> str:
     parts = [
         introduction,
         FIRST,
-        "Values of `EnvConfig(rewards=..., terminations=...)`, from `gltf_bullet.envs.terms`.",
+        "Values of `EnvConfig(rewards=..., terminations=..., observed=..., success=...)`, from "
+        "`gltf_bullet.envs.terms`.",
         *(_section(term) for term in described_classes(TERMS).values()),
         "## Actions",
         _section(config["DriveAction"]),
@@ -94,6 +97,7 @@ def terms_page(introduction: str) -> str:
         _section(config["EventAction"]),
         "## The whole environment",
         _section(config["EnvConfig"]),
+        _section(config["ResetOptions"]),
         _section(config["CameraObservation"]),
         _section(config["StepContext"]),
         _section(config["SentEvent"]),
@@ -102,9 +106,11 @@ def terms_page(introduction: str) -> str:
 
 
 def _section(item: Described) -> str:
-    text = f"### {item.name}\n\n{item.what}"
+    text = f"### {item.name}\n\n{fill(item.what, 118)}"
     if item.result:
-        text += f"\nGives: {item.result[0].lower()}{item.result[1:]}"
+        text += "\n" + fill(f"Gives: {item.result[0].lower()}{item.result[1:]}", 118)
+    if not item.fields:
+        return text
     rows = "\n".join(f"| `{name}` | {default} | {what} |" for name, default, what in item.fields)
     return f"{text}\n\n| Field | Default | Meaning |\n|---|---|---|\n{rows}"
 

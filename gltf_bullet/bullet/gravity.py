@@ -158,8 +158,12 @@ def gravity_forces(
     articulations: ArticulationSet,
     world_from_asset_xyzw: FloatArray,
 ) -> GravityForces | None:
-    """Create the gravity forces of a scene; ``None`` if the engine's gravity is all that acts."""
-    if plan.gravity.is_idle:
+    """Create the gravity forces of a scene; ``None`` if the engine's gravity is all that acts.
+
+    Also where nothing can fall: fields act on the bodies of their own scene.
+    """
+    bodies = plan.bodies.bodies.values()
+    if plan.gravity.is_idle or not any(body.kind is MotionKind.DYNAMIC for body in bodies):
         return None
     return GravityForces(client_id, plan, world_from_asset_xyzw, free, articulations)
 

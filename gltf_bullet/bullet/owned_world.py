@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 
-import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.errors import EngineError
-from gltf_bullet.transforms import FloatArray, Vec3
-
-_ENDLESS = 1e3
-"""Edge [m] from which a box is taken for that of a plane or a landscape."""
+from gltf_bullet.transforms import Vec3
 
 NO_DISPLAY = "a window needs a display and DISPLAY is not set"
 
@@ -65,30 +61,11 @@ def close_world(client_id: int) -> None:
         pybullet.disconnect(client_id)
 
 
-def extent(client_id: int, body_ids: Sequence[int]) -> FloatArray:
-    """Return the edges of the box around bodies, endless ones left out [m], shape [3]."""
-    low, high = np.full(3, np.inf), np.full(3, -np.inf)
-    for body in body_ids:
-        for link in range(-1, pybullet.getNumJoints(body, physicsClientId=client_id)):
-            ends = np.array(pybullet.getAABB(body, link, physicsClientId=client_id))
-            if np.ptp(ends, axis=0).max() < _ENDLESS:
-                low, high = np.minimum(low, ends[0]), np.maximum(high, ends[1])
-    return np.asarray(np.maximum(high - low, 0.0), dtype=np.float64)
-
-
-def forbid_contacts(client_id: int, first: tuple[int, ...], second: tuple[int, ...]) -> None:
-    """Keep two sets of bodies of a world from touching each other, for as long as it lives.
-
-    The rules outlive the bodies (measured): meant for worlds that are filled once.
-    """
-    links = {
-        body: range(-1, pybullet.getNumJoints(body, physicsClientId=client_id))
-        for body in (*first, *second)
-    }
-    for a in first:
-        for b in second:
-            for link_a in links[a]:
-                for link_b in links[b]:
-                    pybullet.setCollisionFilterPair(
-                        a, b, link_a, link_b, 0, physicsClientId=client_id
-                    )
+def close_abandoned_world(session: EngineSession) -> None:
+    """Disconnect, unless the client has another world by now; for finalisers, in any thread."""
+    if session.lock.acquire(blocking=False):
+        try:
+            if session.is_current() and session.is_alive():
+                close_world(session.client_id)
+        finally:
+            session.lock.release()

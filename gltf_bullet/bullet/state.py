@@ -1,4 +1,4 @@
-"""The engine's own state as a value: cheap inside a process, bytes when it is pickled.
+"""The engine's own state as a value, and as the bytes that are pickled.
 
 ``pybullet.saveState`` holds poses, velocities and contacts of the whole world, but no motors,
 masses, frictions, pair rules or filters (measured): those belong to :class:`EngineWorld.state`.
@@ -18,7 +18,6 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.session import EngineSession
-from gltf_bullet.bullet.world_lock import world_lock
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import Quat, Vec3, matrices_from_quats
 
@@ -113,12 +112,16 @@ class EngineSnapshot:
     """A state of a whole PyBullet world. Picklable; restores into the same bodies anywhere."""
 
     __slots__ = (
-        "__weakref__", "_bodies", "_client_id", "_data", "_finalizer", "_session", "_state_id",
-        "_world",
+        "__weakref__", "_bodies", "_data", "_finalizer", "_state_id", "_world",
     )  # fmt: skip
 
     def __init__(
-        self, session: EngineSession, worlds: Sequence[Renewable], *, has_moved: bool = True
+        self,
+        session: EngineSession,
+        worlds: Sequence[Renewable],
+        *,
+        has_moved: bool = True,
+        is_kept: bool = True,
     ) -> None:
         """Take the state of a world as it is now, and go on from it as from a restored one.
 
@@ -133,13 +136,13 @@ class EngineSnapshot:
             worlds: Scenes that will be restored from it, in that order.
             has_moved: True if they have been stepped; before the first step, renewing the contacts
                 once is enough.
+            is_kept: False if the state never leaves this world, so that it has no bytes. They are
+                made here, as long as the world has this state and these bodies.
 
         Raises:
             EngineError: PyBullet refused.
         """
-        client_id = self._client_id = session.client_id
-        self._session: weakref.ref[EngineSession] | None = weakref.ref(session)
-        self._data: bytes | None = None
+        client_id = session.client_id
         try:
             for world in worlds:
                 world.renew_contacts()
@@ -153,6 +156,7 @@ class EngineSnapshot:
         for world in worlds if has_moved else ():
             world.renew_contacts()
         self._restore_whole(session)
+        self._data = _serialized(client_id) if is_kept else b""
 
     def restore(self, session: EngineSession) -> bool:
         """Put a world back into this state; its bodies must be those of the saved one.
@@ -206,52 +210,26 @@ class EngineSnapshot:
         if session.token == self._world and self._state_id >= 0:
             pybullet.restoreState(stateId=self._state_id, physicsClientId=client_id)
             return
-        with _temporary_file(self.to_bytes()) as path:
+        with _temporary_file(self._data) as path:
             pybullet.restoreState(fileName=path, physicsClientId=client_id)
 
-    def to_bytes(self) -> bytes:
-        """Return the state as a ``.bullet`` file.
-
-        Raises:
-            EngineError: The bodies that it was saved of are not all there, or others are.
-        """
-        if self._data is None:
-            self._data = self._serialize()
-        return self._data
-
-    def _serialize(self) -> bytes:
-        """Write the state to a file by way of the world, which has the same state afterwards."""
-        session = None if self._session is None else self._session()
-        client_id = self._client_id
-        missing = "a state is pickled in the world that it was saved in, with the same bodies in it"
-        with world_lock(client_id):
-            if session is None or not session.is_current():
-                raise EngineError(f"{missing}; that world is gone")
-            now = [name for name, _ in _bodies(session)]
-            if now != list(self._bodies):
-                raise EngineError(
-                    f"{missing}: it has {len(now)} bodies, the state {len(self._bodies)}; pickle "
-                    "states when they are saved"
-                )
-            present = pybullet.saveState(physicsClientId=client_id)
-            try:
-                pybullet.restoreState(stateId=self._state_id, physicsClientId=client_id)
-                with _temporary_file(b"") as path:
-                    pybullet.saveBullet(path, physicsClientId=client_id)
-                    with open(path, "rb") as file:
-                        return file.read()
-            except pybullet.error as error:
-                raise EngineError(f"{missing}: {error}") from error
-            finally:
-                pybullet.restoreState(stateId=present, physicsClientId=client_id)
-                pybullet.removeState(present, physicsClientId=client_id)
-
     def __getstate__(self) -> tuple[bytes, str, dict[str, BodyState]]:
-        return self.to_bytes(), self._world, self._bodies
+        return self._data, self._world, self._bodies
 
     def __setstate__(self, state: tuple[bytes, str, dict[str, BodyState]]) -> None:
-        self._client_id, self._state_id, self._session = -1, -1, None
+        self._state_id = -1
         self._data, self._world, self._bodies = state
+
+
+def _serialized(client_id: int) -> bytes:
+    """Return the present state of a world as a ``.bullet`` file."""
+    with _temporary_file(b"") as path:
+        try:
+            pybullet.saveBullet(path, physicsClientId=client_id)
+        except pybullet.error as error:
+            raise EngineError(f"saveBullet: {error}") from error
+        with open(path, "rb") as file:
+            return file.read()
 
 
 def _bodies(session: EngineSession) -> list[tuple[str, int]]:

@@ -80,7 +80,10 @@ def say_error(error: Exception) -> None:
 
 
 def take_every_text() -> None:
-    """Let the output write characters outside of its encoding as escapes."""
+    """Let the output write characters outside of its encoding as escapes, and be closed."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # ``>&-``: what is printed goes nowhere, as for Python
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -9,8 +9,6 @@ import numpy as np
 from gltf_bullet.model import CollisionFilter
 from gltf_bullet.transforms import BoolArray, IntArray
 
-__all__ = ["UNKNOWN", "CollisionClasses"]
-
 UNKNOWN: Final = -1
 """A pair about which nothing is to be said."""
 

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.bullet.joints.joint_controls import JointControls
-from gltf_bullet.bullet.joints.scene_arrays import RowTable
 from gltf_bullet.envs.config import Action, DriveAction, EventAction, VariableAction
-from gltf_bullet.envs.name_checks import graph_of
+from gltf_bullet.envs.copy_table import Look
+from gltf_bullet.envs.sight import graph_of
 from gltf_bullet.model import JointDrive
+from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.runtime.scene import Scene
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.solver.formulas import (
+    CLIPPED,
+    DRIVE,
+    FORCE,
+    NOT_FINITE,
+    NOTHING,
+    POSITION,
+    VELOCITY,
+    act,
+)
+from gltf_bullet.transforms import FloatArray, IntArray
 
-_PUSH_DAMPING = 1e6
-_PUSH_SPEED = 1e6
-"""A drive this stiff towards a speed this high always exerts exactly its ``max_force``: a constant
-force that the joint solve takes into account."""
-
-_FEW = 16
-"""Number of actions up to which they are decoded one by one."""
+_DRIVE_MODES: Final = {"position": POSITION, "velocity": VELOCITY, "force": FORCE}
+_SET: Final = (
+    "position_target", "velocity_target", "max_force", "stiffness", "damping", "by_acceleration",
+)  # fmt: skip
+"""Columns of a drive's row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,135 +86,90 @@ class DriveActions:
         """Values that -1 stands for, shape [count]."""
         self.high: FloatArray = np.array([c.high for c in self._channels], dtype=np.float64)
         """Values that 1 stands for, shape [count]."""
-        self._half: FloatArray = 0.5 * (self.high - self.low)
-        self._ranges = list(zip(self.low.tolist(), self._half.tolist(), strict=True))
 
     def __len__(self) -> int:
         return len(self._channels)
 
-    def decode(
-        self, actions: npt.NDArray[np.floating], *copies: int
-    ) -> tuple[FloatArray, list[Any]]:
-        """Clip actions to [-1, 1], shape as given, and convert them to targets or forces.
-
-        Args:
-            actions: Shape [count], or [copies, count].
-            copies: Number of copies, if the actions are of several.
+    def taken(self, actions: npt.NDArray[np.floating], *copies: int) -> FloatArray:
+        """Return a copy of actions, shape [count], or [copies, count] if their number is given.
 
         Raises:
-            ValueError: Another shape, or not finite.
+            ValueError: Another shape.
         """
-        if not copies and np.shape(actions) == (len(self),) and len(self) <= _FEW:
-            return self._decode_few(actions)
         given = np.array(actions, dtype=np.float64)
-        if given.shape != (*copies, len(self)) or not np.isfinite(given).all():
-            raise ValueError(f"the action must be {len(self)} finite numbers; got {actions!r}")
-        clipped: FloatArray = np.minimum(np.maximum(given, -1.0), 1.0)
-        if not self.has_warned and (clipped != given).any():
-            self._warn(float(np.abs(given).max()))
-        return clipped, (self.low + (clipped + 1.0) * self._half).tolist()
+        if given.shape != (*copies, len(self)):
+            raise self._refused(actions)
+        return given
 
-    def _warn(self, largest: float) -> None:
-        """Warn once that actions are clipped."""
-        self.has_warned = True
-        warnings.warn(
-            f"actions are within [-1, 1], which stand for the lowest and highest value of a drive;"
-            f" one of {largest:g} is cut, as are all further ones",
-            RuntimeWarning,
-            stacklevel=4,
-        )
+    def apply(self, rows: IntTable, actions: FloatArray) -> None:
+        """Set the targets and forces of copies, and clip the actions to [-1, 1] in place.
 
-    def _decode_few(self, actions: npt.NDArray[np.floating]) -> tuple[FloatArray, list[Any]]:
-        """:meth:`decode` number by number: a fifth of the time of numpy's functions (measured).
+        Args:
+            rows: The copies' rows of their table.
+            actions: From :meth:`taken`.
 
-        A step of the engine evicts numpy's functions from the processor's caches.
+        Raises:
+            ValueError: A number is not finite; nothing was set.
         """
-        clipped = np.array(actions, dtype=np.float64)
-        given: list[float] = clipped.tolist()
-        # The sum is NaN if any number is.
-        if given and not (min(given) >= -1.0 and max(given) <= 1.0 and sum(given) < math.inf):
-            if not all(map(math.isfinite, given)):
-                raise ValueError(f"the action must be {len(self)} finite numbers; got {given!r}")
-            if not self.has_warned:
-                self._warn(max(map(abs, given)))
-            given = [min(max(value, -1.0), 1.0) for value in given]
-            clipped = np.array(given)
-        ranges = zip(given, self._ranges, strict=True)
-        return clipped, [low + (value + 1.0) * half for value, (low, half) in ranges]
+        given = actions if self.has_warned else actions.copy()
+        found = act(rows, actions.reshape(-1))
+        if found == NOT_FINITE:
+            raise self._refused(actions)
+        if found == CLIPPED and not self.has_warned:
+            self.has_warned = True
+            warnings.warn(
+                "actions are within [-1, 1], which stand for the lowest and highest value of a "
+                f"drive; one of {np.abs(given).max():g} is cut, as are all further ones",
+                RuntimeWarning,
+                stacklevel=4,
+            )
 
-    def bind(self, scene: Scene) -> BoundActions:
-        """Connect the actions to a scene of the same asset."""
-        return BoundActions(self._channels, scene)
+    def _refused(self, actions: npt.NDArray[np.floating]) -> ValueError:
+        return ValueError(f"the action must be {len(self)} finite numbers; got {actions!r}")
 
+    def drives(self, look: Look) -> IntArray:
+        """Return what the action sets in a scene, as ``DRIVE`` of ``solver.formulas`` has it."""
+        controls = look.scene.core.joint_controls
+        found: IntArray = np.zeros((len(self), DRIVE.size), dtype=np.int64)
+        for row, channel, number, before in zip(
+            found, self._channels, look.action, look.action_before, strict=True
+        ):
+            row[DRIVE.action] = number.place
+            row[DRIVE.before] = before.place
+            row[DRIVE.low] = look.maker.place_of(channel.low)
+            row[DRIVE.half] = look.maker.place_of(0.5 * (channel.high - channel.low))
+            row[DRIVE.mode] = _DRIVE_MODES.get(channel.mode, NOTHING)
+            if row[DRIVE.mode] != NOTHING:
+                table, k = controls.drive_row(channel.index)
+                for name in _SET:
+                    row[getattr(DRIVE, name)] = getattr(table, name)[k:].ctypes.data
+        return found.reshape(-1)
 
-_Numbers: TypeAlias = Any
-"""A memoryview; type checkers support only those of integers."""
+    def graph_actions(self, scene: Scene) -> Callable[[FloatArray], None] | None:
+        """Return what takes a clipped action to the scene's behavior graph; ``None`` if nothing."""
+        channels = [
+            (k, channel, 0.5 * (channel.high - channel.low))
+            for k, channel in enumerate(self._channels)
+            if channel.mode in ("variable", "event")
+        ]
+        if not channels:
+            return None
 
+        def apply(action: FloatArray) -> None:
+            graph = graph_of(scene)
+            for place, channel, half in channels:
+                value = channel.low + (float(action[place]) + 1.0) * half
+                if channel.mode == "event":
+                    if value > 0.0:
+                        graph.send(channel.event)
+                elif isinstance(graph.variables[channel.index], bool):
+                    graph.variables[channel.index] = value > 0.0
+                elif isinstance(graph.variables[channel.index], int):
+                    graph.variables[channel.index] = round(value)
+                else:
+                    graph.variables[channel.index] = value
 
-class _Cells(NamedTuple):
-    """Columns of some drives, written at a third of NumPy's cost."""
-
-    position_target: _Numbers
-    velocity_target: _Numbers
-    max_force: _Numbers
-    stiffness: _Numbers
-    damping: _Numbers
-    by_acceleration: _Numbers
-
-    @staticmethod
-    def of(rows: RowTable) -> _Cells:
-        """The columns of a table."""
-        return _Cells(*(getattr(rows, name).data for name in _Cells._fields))
-
-
-class BoundActions:
-    """The actions of one scene, connected to its drives."""
-
-    def __init__(self, channels: Sequence[_Channel], scene: Scene) -> None:
-        self._scene = scene
-        self._numbers = [k for k, c in enumerate(channels) if c.mode not in ("variable", "event")]
-        self._channels = [channels[k] for k in self._numbers]
-        self._has_all = len(self._channels) == len(channels)
-        self._graph_channels = [(k, c) for k, c in enumerate(channels) if k not in self._numbers]
-        self._controls: JointControls | None = None
-        self._rows: list[tuple[str, _Cells, int]] = []
-
-    def apply(self, values: Sequence[float]) -> None:
-        """Set the targets or forces of the drives, one per action."""
-        controls = self._scene.core.joint_controls
-        if controls is not self._controls:
-            # New bodies have new rows.
-            self._controls = controls
-            rows = [(c.mode, *controls.drive_row(c.index)) for c in self._channels]
-            self._rows = [(mode, _Cells.of(table), row) for mode, table, row in rows]
-        if not self._has_all:
-            self._apply_to_graph(values)
-            values = [values[k] for k in self._numbers]
-        for (mode, cells, row), value in zip(self._rows, values, strict=True):
-            if mode == "position":
-                cells.position_target[row] = value
-            elif mode == "velocity":
-                cells.velocity_target[row] = value
-            else:
-                cells.stiffness[row] = cells.position_target[row] = 0.0
-                cells.damping[row] = _PUSH_DAMPING
-                cells.by_acceleration[row] = 0
-                cells.velocity_target[row] = math.copysign(_PUSH_SPEED, value)
-                cells.max_force[row] = abs(value)
-
-    def _apply_to_graph(self, values: Sequence[float]) -> None:
-        graph = graph_of(self._scene)
-        for place, channel in self._graph_channels:
-            value = values[place]
-            if channel.mode == "event":
-                if value > 0.0:
-                    graph.send(channel.event)
-            elif isinstance(graph.variables[channel.index], bool):
-                graph.variables[channel.index] = value > 0.0
-            elif isinstance(graph.variables[channel.index], int):
-                graph.variables[channel.index] = round(value)
-            else:
-                graph.variables[channel.index] = value
+        return apply
 
 
 def _resolve(scene: Scene, action: Action) -> _Channel:

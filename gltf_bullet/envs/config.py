@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from gltf_bullet.envs.sight import NodeKey, SentEvent, StepContext
+from gltf_bullet.envs.formulas import NodeKey
+from gltf_bullet.envs.sight import SentEvent, StepContext
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.placement import UpAxis
 from gltf_bullet.transforms import Vec3
 
 if TYPE_CHECKING:
     from gltf_bullet.runtime.scene import Scene
+    from gltf_bullet.runtime.scene_state import SceneState
 
 __all__ = [
     "Action",
@@ -24,6 +27,7 @@ __all__ = [
     "EventAction",
     "NodeKey",
     "Range",
+    "ResetOptions",
     "SentEvent",
     "StepContext",
     "Term",
@@ -117,6 +121,9 @@ class EnvConfig:
     """Nodes whose position is observed."""
     contacts: tuple[NodeKey, ...] = ()
     """Bodies or static colliders whose contacts are observed."""
+    observed: tuple[Term, ...] = ()
+    """Terms whose values are observed, such as ``terms.ProjectedGravity(node="Torso")``; a single
+    term is accepted as well. Functions of your own give one number."""
     camera: CameraObservation | None = None
     """Camera to observe; needs ``flat=False``."""
     flat: bool = True
@@ -126,6 +133,9 @@ class EnvConfig:
     """Terms whose sum is the reward; a single term is accepted as well."""
     terminations: tuple[Term, ...] = ()
     """Terms that end the episode; a single term is accepted as well."""
+    success: Term | None = None
+    """Term that is not zero where the task is done: ``info["is_success"]`` in every step. It ends
+    nothing."""
     max_episode_steps: int | None = None
     """Number of steps after which the episode is truncated."""
     on_reset: Callable[[Scene, np.random.Generator], object] | None = None
@@ -147,12 +157,14 @@ class EnvConfig:
     """Width and height of ``render()`` [pixels]."""
 
     def __post_init__(self) -> None:
-        for name in ("rewards", "terminations"):
+        for name in ("rewards", "terminations", "observed"):
             term = getattr(self, name)
             if callable(term):
                 object.__setattr__(self, name, (term,))
             elif not all(map(callable, term)):
                 raise TypeError(f"{name} must be functions of a scene and a StepContext")
+        if self.success is not None and not callable(self.success):
+            raise TypeError("success must be a function of a scene and a StepContext")
         if isinstance(self.actions, (DriveAction, VariableAction, EventAction)):
             object.__setattr__(self, "actions", (self.actions,))
         if self.up_axis not in ("y", "z"):
@@ -165,16 +177,54 @@ class EnvConfig:
             raise ValueError(f"max_episode_steps is {self.max_episode_steps}; must be >= 1")
         if self.camera is not None and self.flat:
             raise ValueError("a camera does not fit into a flat observation; set flat=False")
-        for pointer, (low, high) in self.randomization.items():
-            ends = np.array([low, high], dtype=np.float64)
-            if not np.isfinite(ends).all() or (ends[0] > ends[1]).any():
-                raise ValueError(f"{pointer}: the range {low} to {high} is empty or not finite")
+        _require_ranges(self.randomization)
 
 
-def draw(config: EnvConfig, rng: np.random.Generator) -> dict[str, Any]:
-    """Draw values for :attr:`EnvConfig.randomization`, in its order."""
+def _require_ranges(randomization: Mapping[str, Range]) -> None:
+    for pointer, (low, high) in randomization.items():
+        ends = np.array([low, high], dtype=np.float64)
+        if not np.isfinite(ends).all() or (ends[0] > ends[1]).any():
+            raise ValueError(f"{pointer}: the range {low} to {high} is empty or not finite")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetOptions:
+    """What ``reset(options={...})`` takes, by these names; it holds for that episode."""
+
+    state: SceneState | None = None
+    """State to start from, of ``env.scene.save_state()``; ``None``: as the file was loaded."""
+    randomization: Mapping[str, Range] = field(default_factory=dict)
+    """Pointers and ranges, besides those of the config or in their place."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """Pointers and values that are set, such as the place of a goal; they win over drawn ones."""
+
+    @staticmethod
+    def of(options: Mapping[str, Any] | None) -> ResetOptions:
+        """Read the options of a reset.
+
+        Raises:
+            ValueError: There is no such option, or a range is empty or not finite.
+        """
+        if not options:
+            return _NO_OPTIONS
+        known = [item.name for item in fields(ResetOptions)]
+        for name in options:
+            if name not in known:
+                near = get_close_matches(str(name), known, 1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                raise ValueError(f"reset has no option {name!r}, only {', '.join(known)}{hint}")
+        found = ResetOptions(**options)
+        _require_ranges(found.randomization)
+        return found
+
+
+_NO_OPTIONS: Final = ResetOptions()
+
+
+def draw(randomization: Mapping[str, Range], rng: np.random.Generator) -> dict[str, Any]:
+    """Draw values for pointers and ranges, in their order."""
     drawn: dict[str, Any] = {}
-    for pointer, (low, high) in config.randomization.items():
+    for pointer, (low, high) in randomization.items():
         value = rng.uniform(low, high)
         drawn[pointer] = float(value) if np.ndim(value) == 0 else value
     return drawn

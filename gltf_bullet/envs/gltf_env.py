@@ -11,23 +11,25 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from gltf_bullet.bullet.owned_world import NO_DISPLAY, close_world, has_display, open_world
+from gltf_bullet.bullet.owned_world import NO_DISPLAY, has_display
 from gltf_bullet.envs.config import EnvConfig
-from gltf_bullet.envs.episode import Episode, instantiate, outline_of
+from gltf_bullet.envs.episode import Episode, look_at, open_episode, outline_of
 from gltf_bullet.envs.observations import Observation
 from gltf_bullet.errors import EngineError
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.transforms import FloatArray
 
 
 class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
     """One asset, stepped alone. Also ``gymnasium.make("gltf_bullet/Gltf-v0", path=...)``.
 
     The world is opened at the first reset, in the process that runs it, and closed by
-    :meth:`close`. Pickles and copies start without one; they keep the random numbers' state.
-    ``info`` has ``randomization`` (pointer to drawn value) at resets and ``events`` (of triggers,
-    over all engine steps) at steps.
+    :meth:`close`, or with the environment when nobody holds it any more. Pickles and copies start
+    without one; they keep the random numbers' state. ``info`` has ``randomization`` (pointer to
+    drawn value) at resets, and at steps ``events`` (of triggers, over all engine steps) and, with
+    ``EnvConfig.success``, ``is_success``.
     """
 
     # gymnasium declares this as an ordinary attribute.
@@ -64,7 +66,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         if config is None:
             shown = read_asset(path).automatic_visuals
             config = EnvConfig(options=LoadOptions(visuals=shown))
-        self.config = config
+        self._config = config
         self.render_mode = render_mode
         self.metadata = {
             # Only modes that work on this machine.
@@ -75,8 +77,12 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         self._due = 0.0
         self.observation_space = self._outline.observations.space
         self.action_space = spaces.Box(-1.0, 1.0, (len(self._outline.actions),), np.float32)
-        self._client_id: int | None = None
         self._episode: Episode | None = None
+
+    @property
+    def config(self) -> EnvConfig:
+        """The settings. They stay; options of :meth:`reset` say what differs in an episode."""
+        return self._config
 
     @property
     def observation_names(self) -> tuple[str, ...]:
@@ -95,7 +101,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
     @property
     def client_id(self) -> int | None:
         """Client id of the PyBullet world of the environment; ``None`` before the first reset."""
-        return self._client_id
+        return None if self._episode is None else self._episode.scene.client_id
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -104,17 +110,21 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
 
         Args:
             seed: Seed of the environment's random numbers; ``None`` continues them.
-            options: No options are known.
+            options: Those of :class:`~gltf_bullet.envs.config.ResetOptions`, for this episode:
+                ``state``, ``randomization``, ``values``.
 
         Raises:
+            KeyError: An option's pointer is to nothing.
+            TypeError: An option is of another type.
+            ValueError: There is no such option, or a value is out of range.
             EngineError: No room for another world, or no display for ``"human"``.
         """
         super().reset(seed=seed)
         if self._episode is None:
             self._open()
         episode = self._running()
-        info = episode.begin(self.np_random)
-        return self._outline.observations.shown(episode.numbers(), episode.scene), info
+        info = episode.begin(self.np_random, options)
+        return self._shown(self._look(episode), episode), info
 
     def step(
         self, action: npt.NDArray[np.float32]
@@ -128,16 +138,23 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
             ValueError: The action has another shape or is not finite.
         """
         episode, outline = self._running(), self._outline
-        clipped, values = outline.actions.decode(action)
-        episode.act(clipped, values)
-        episode.scene.step(self.config.frame_skip)
-        episode.collect_events()
+        taken = outline.actions.taken(action)
+        episode.table.refresh()
+        outline.actions.apply(episode.table.row, taken)
+        episode.step(taken)
         if self.render_mode == "human":
             self._keep_pace()
-        reward, terminated, truncated = episode.outcome()
-        info = {"events": tuple(episode.events)}
-        observed = outline.observations.shown(episode.numbers(), episode.scene)
-        return observed, reward, terminated, truncated, info
+        seen = self._look(episode)
+        reward, terminated, truncated, info = episode.outcome(seen[-3:].tolist())
+        return self._shown(seen, episode), reward, terminated, truncated, info
+
+    def _look(self, episode: Episode) -> FloatArray:
+        """Observations, success, reward and end by the kernels' terms."""
+        seen: FloatArray = look_at([episode], episode.table.row, len(self.observation_names))[0]
+        return seen
+
+    def _shown(self, seen: FloatArray, episode: Episode) -> Observation:
+        return self._outline.observations.shown(seen[:-3], [episode.scene])
 
     def _keep_pace(self) -> None:
         """Wait until the step's simulated time has passed on the clock, for human viewers."""
@@ -153,24 +170,13 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
 
     def close(self) -> None:
         """Close the world; a later reset opens another one. A second call does nothing."""
-        if self._client_id is not None:
-            close_world(self._client_id)
-        self._client_id = None
+        if self._episode is not None:
+            self._episode.close()
         self._episode = None
 
     def _open(self) -> None:
-        config = self.config
-        self._client_id = open_world(
-            gravity=config.gravity,
-            time_step=config.time_step,
-            window=self.render_mode == "human",
-        )
-        try:
-            scene = instantiate(read_asset(self.path), config, self._client_id)
-            self._episode = Episode(scene, config, self._outline, scene.save_state())
-        except BaseException:
-            self.close()
-            raise
+        asset, is_shown = read_asset(self.path), self.render_mode == "human"
+        self._episode = open_episode(asset, self.config, self._outline, window=is_shown)
 
     def _running(self) -> Episode:
         if self._episode is None:
@@ -178,4 +184,4 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         return self._episode
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_client_id": None, "_episode": None}
+        return {**self.__dict__, "_episode": None}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gltf_bullet.envs.config import EnvConfig
+from gltf_bullet.envs.sight import SightTerm, graph_of
+from gltf_bullet.envs.terms import Terminal
 from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.runtime.scene import Scene
-
-if TYPE_CHECKING:
-    from gltf_bullet.runtime.acting.behavior_view import BehaviorView
 
 
 def require_names(scene: Scene, config: EnvConfig) -> None:
@@ -23,18 +22,27 @@ def require_names(scene: Scene, config: EnvConfig) -> None:
     Raises:
         KeyError: The asset lacks a name; the message lists similar ones.
         IndexError: A joint has fewer degrees of freedom.
+        ValueError: A term of several numbers stands where one is wanted.
     """
     look_up: dict[str, Callable[[Any], object]] = {
         "node": scene.node,
         "target": scene.node,
+        "frame": scene.node,
         "body": scene.bodies.__getitem__,
         "joint": scene.joints.__getitem__,
         "trigger": scene.triggers.__getitem__,
         "variable": lambda key: graph_of(scene).variables[key],
         "event": lambda event: graph_of(scene).require_event(event),
     }
-    for kind, terms in (("rewards", config.rewards), ("terminations", config.terminations)):
-        for number, term in enumerate(terms):
+    success = () if config.success is None else (config.success,)
+    for kind, terms in (
+        ("rewards", config.rewards),
+        ("terminations", config.terminations),
+        ("observed", config.observed),
+        ("success", success),
+    ):
+        inner = [term.when for term in terms if isinstance(term, Terminal) and term.when]
+        for number, term in enumerate([*terms, *inner]):
             if not type(term).__module__.startswith("gltf_bullet.") or not is_dataclass(term):
                 continue
             where = f"{kind}[{number}] {type(term).__name__}"
@@ -42,6 +50,10 @@ def require_names(scene: Scene, config: EnvConfig) -> None:
                 name = getattr(term, entry.name)
                 if entry.name in look_up and name is not None:
                     _look_up(look_up[entry.name], name, f"{where}.{entry.name}")
+            for joint in getattr(term, "joints", None) or ():
+                _look_up(scene.joints.__getitem__, joint, f"{where}.joints")
+            if kind != "observed" and isinstance(term, SightTerm) and term.components(1) != ("",):
+                _require_one(term, where)
             if hasattr(term, "dof"):
                 count = len(scene.joints[term.joint].degrees_of_freedom)
                 if not -count <= term.dof < count:
@@ -50,15 +62,11 @@ def require_names(scene: Scene, config: EnvConfig) -> None:
         _look_up(scene.get, pointer, "randomization")
 
 
-def graph_of(scene: Scene) -> BehaviorView:
-    """The view of the file's behavior graph.
-
-    Raises:
-        KeyError: The file has none, or it does not run.
-    """
-    if scene.behavior is None:
-        raise UnknownNameError(f"{scene.asset.path} has no behavior graph that runs")
-    return scene.behavior
+def _require_one(term: SightTerm, where: str) -> None:
+    """Refuse a term of several numbers where one is wanted."""
+    if getattr(term, "axis", None) is None:
+        hint = "; choose one by its axis" if hasattr(term, "axis") else ""
+        raise ValueError(f"{where} is a vector, which can be observed only{hint}")
 
 
 def _look_up(get: Callable[[Any], object], name: Any, where: str) -> None:

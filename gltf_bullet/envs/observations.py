@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,28 +11,27 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from gltf_bullet.bullet.joints.dof_reader import DofReader
-from gltf_bullet.bullet.state import LinkState
-from gltf_bullet.envs.config import EnvConfig, NodeKey
-from gltf_bullet.envs.sight import Sight, turned
+from gltf_bullet.envs.config import EnvConfig, NodeKey, Term
+from gltf_bullet.envs.copy_table import Happened, Look
+from gltf_bullet.envs.formulas import Number, choose, larger, less, smaller, turned
+from gltf_bullet.envs.sight import Sight, SightTerm
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
-from gltf_bullet.transforms import Pose, Vec3
+from gltf_bullet.transforms import FloatArray
 
 Observation: TypeAlias = "npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]"
 
-_LARGEST = float(np.finfo(np.float32).max)
-"""Largest number of float32: bound of quantities without a bound of their own."""
-_BODY_LOW = np.array([-_LARGEST] * 3 + [-1.0] * 4 + [-_LARGEST] * 6)
-_CONTACT_LOW = np.array([0.0] + [-_LARGEST] * 3)
-_CONTACT_HIGH = np.array([1.0] + [_LARGEST] * 3)
+_BODY_LOW = np.array([-np.inf] * 3 + [-1.0] * 4 + [-np.inf] * 6)
+_CONTACT_LOW = np.array([0.0] + [-np.inf] * 3)
+_CONTACT_HIGH = np.array([1.0] + [np.inf] * 3)
 
 
 class Observations:
     """The observed numbers and their order; independent of the engine once made, picklable."""
 
-    def __init__(self, scene: Scene, config: EnvConfig) -> None:
-        """Resolve names.
+    def __init__(self, scene: Scene, config: EnvConfig, action_count: int) -> None:
+        """Resolve names; an action has ``action_count`` numbers.
 
         Raises:
             KeyError: The asset has no such joint, body, trigger or node.
@@ -57,6 +56,8 @@ class Observations:
         """Nodes whose position is observed, in order."""
         self.contact_nodes = tuple(_solid_node(scene, key) for key in config.contacts)
         """Motion nodes, or static collider nodes, in order."""
+        self._terms = config.observed
+        self._components = [_components(term, action_count) for term in config.observed]
         self._camera = config.camera
         self._is_flat = config.flat
         self._dof_count = len(self.sight_of(scene).coordinates()[0])
@@ -67,8 +68,8 @@ class Observations:
         (rows of position [m], rotation xyzw, velocity [m/s] and spin [rad/s] of the node's body,
         world axes), ``nodes`` (rows of position [m]), ``triggers`` (1: something is or was inside
         in the step), ``contacts`` (rows of 1 for touching and the sum of all contact forces [N],
-        world axes, of the last engine step; zeros at a reset) and ``camera``, as far as they exist;
-        one vector has them in this order."""
+        world axes, of the last engine step; zeros at a reset), ``terms`` and ``camera``, as far as
+        they exist; one vector has them in this order."""
         self.names = self._names(scene)
         """Name of each number of a flat observation, in order; without the camera."""
 
@@ -91,19 +92,21 @@ class Observations:
         found += of(self.place_nodes, _PLACE_NAMES)
         found += of(self.trigger_nodes, ("inside",))
         found += of(self.contact_nodes, ("touches", "force x", "force y", "force z"))
+        for term, components in zip(self._terms, self._components, strict=True):
+            found += [f"{_title(term, title)} {part}".rstrip() for part in components]
         return tuple(found)
 
     def _space(self) -> spaces.Space[Any]:
         count = self._dof_count
         parts: dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {}
         if count:
-            everything = np.full(count, _LARGEST)
+            everything = np.full(count, np.inf)
             parts["joint_positions"] = parts["joint_velocities"] = (-everything, everything)
         if self.body_nodes:
             low = np.tile(_BODY_LOW, (len(self.body_nodes), 1))
             parts["bodies"] = (low, -low)
         if self.place_nodes:
-            anywhere = np.full((len(self.place_nodes), 3), _LARGEST)
+            anywhere = np.full((len(self.place_nodes), 3), np.inf)
             parts["nodes"] = (-anywhere, anywhere)
         if self.trigger_nodes:
             parts["triggers"] = (
@@ -113,6 +116,14 @@ class Observations:
         if self.contact_nodes:
             shape = (len(self.contact_nodes), 1)
             parts["contacts"] = (np.tile(_CONTACT_LOW, shape), np.tile(_CONTACT_HIGH, shape))
+        if self._terms:
+            bounds = [
+                term.bounds if isinstance(term, SightTerm) else (-np.inf, np.inf)
+                for term, components in zip(self._terms, self._components, strict=True)
+                for _ in components
+            ]
+            lowest, highest = np.array(bounds).reshape(-1, 2).T
+            parts["terms"] = (lowest, highest)
         if self._is_flat:
             nothing = np.zeros(0)
             low = np.concatenate([nothing, *(low.ravel() for low, _ in parts.values())])
@@ -132,55 +143,43 @@ class Observations:
         """A reader of a scene of the same asset."""
         return Sight(scene, self.joint_nodes)
 
-    def numbers(
-        self,
-        sight: Sight,
-        origin: Vec3,
-        events: Sequence[TriggerEvent],
-        *,
-        has_stepped: bool = True,
-    ) -> list[float]:
-        """All numbers of the current scene, in the order of :attr:`names`.
-
-        Args:
-            sight: From :meth:`sight_of`.
-            origin: Position of the asset in the world [m].
-            events: Trigger events of the whole step, so that short visits count.
-            has_stepped: True if the engine's contacts belong to this episode.
-        """
-        numbers: list[float] = []
-        if self._dof_count:
-            positions, velocities = sight.coordinates()
-            numbers = positions + velocities
-        if self.body_nodes:
-            plans = sight.scene.core.world.plan.bodies.bodies
-            for node in self.body_nodes:
-                inertial = plans[node].body_from_inertial
-                numbers += _body_numbers(sight.state_of(node), inertial, origin)
+    def write(self, look: Look) -> list[Number]:
+        """Write down all numbers, in the order of :attr:`names`."""
+        controls, scene = look.scene.core.joint_controls, look.scene
+        handles = [handle for node in self.joint_nodes for handle in controls.dofs(node)]
+        numbers: list[Number] = []
+        for which in (0, 1):
+            for handle in handles:
+                numbers += look.coordinates(handle)[which]
+        for node in self.body_nodes:
+            numbers += _body_numbers(look, node)
         for node in self.place_nodes:
-            (x, y, z), (a, b, c) = sight.place(node), origin
-            numbers += (x - a, y - b, z - c)
+            numbers += look.place(node)
         if self.trigger_nodes:
-            numbers += _inside(sight.scene, self.trigger_nodes, events)
+            nodes = self.trigger_nodes
+            numbers += look.given(len(nodes), lambda step: _inside(scene, nodes, step.events))
         if self.contact_nodes:
-            rows = _contact_rows(sight.scene, self.contact_nodes, has_stepped)
-            numbers += rows.ravel().tolist()
+            numbers += look.given(
+                4 * len(self.contact_nodes),
+                lambda step: _contact_rows(scene, self.contact_nodes, step.has_stepped).ravel(),
+            )
+        for term, components in zip(self._terms, self._components, strict=True):
+            if isinstance(term, SightTerm):
+                value = term.formula(look)
+                numbers += value if isinstance(value, tuple) else (value,)
+            else:
+                numbers += look.given(len(components), partial(_own_number, term))
         return numbers
 
-    def shown(self, numbers: list[float], scene: Scene) -> Observation:
-        """Shape the numbers of one environment like :attr:`space`.
+    def shown(self, numbers: FloatArray, scenes: Sequence[Scene]) -> Observation:
+        """Shape the numbers of environments like :attr:`space`.
 
         Args:
-            numbers: From :meth:`numbers`.
-            scene: The scene of the numbers, for the camera.
+            numbers: In the range of 32 bits, shape [n], or [environments, n].
+            scenes: The scenes of the numbers, for the camera.
         """
-        row = _narrow(numbers)
-        return row if self._is_flat else self._dictionary(row, [scene])
-
-    def stacked(self, rows: list[list[float]], scenes: Sequence[Scene]) -> Observation:
-        """Shape numbers of many environments like :meth:`shown`, with one axis more in front."""
-        numbers = _narrow(list(chain.from_iterable(rows))).reshape(len(rows), -1)
-        return numbers if self._is_flat else self._dictionary(numbers, scenes)
+        narrow = numbers.astype(np.float32)
+        return narrow if self._is_flat else self._dictionary(narrow, scenes)
 
     def _dictionary(
         self, numbers: npt.NDArray[np.float32], scenes: Sequence[Scene]
@@ -197,6 +196,25 @@ class Observations:
         return found
 
 
+def _components(term: Term, action_count: int) -> tuple[str, ...]:
+    return term.components(action_count) if isinstance(term, SightTerm) else ("",)
+
+
+def _own_number(term: Term, step: Happened) -> list[float]:
+    return [float(step.ask(term))]
+
+
+def _title(term: Term, title: Callable[[int], str]) -> str:
+    """Return the name of a term: its kind, and what it is about."""
+    if not isinstance(term, SightTerm):
+        return str(getattr(term, "__name__", type(term).__name__))
+    about = [getattr(term, field) for field in _ABOUT if getattr(term, field, None) is not None]
+    names = [title(one) if isinstance(one, int) else str(one) for one in about]
+    return " ".join([type(term).__name__, *names])
+
+
+_ABOUT = ("node", "body", "joint", "trigger", "target")
+"""Fields of terms with the nodes that they are about."""
 _PLACE_NAMES = ("x", "y", "z")
 _BODY_NAMES = (
     *_PLACE_NAMES, "qx", "qy", "qz", "qw", "vx", "vy", "vz", "wx", "wy", "wz",
@@ -205,16 +223,6 @@ _BODY_NAMES = (
 
 def _box(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]) -> spaces.Box:
     return spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
-
-
-def _narrow(numbers: list[float]) -> npt.NDArray[np.float32]:
-    """Convert to float32 within its finite range: bodies that were flung away have a position."""
-    # NaN fails this test, too.
-    if sum(map(abs, numbers)) <= _LARGEST:
-        return np.array(numbers, dtype=np.float32)
-    wide = np.nan_to_num(np.array(numbers), posinf=_LARGEST, neginf=-_LARGEST)
-    narrow: npt.NDArray[np.float32] = np.clip(wide, -_LARGEST, _LARGEST).astype(np.float32)
-    return narrow
 
 
 def _solid_node(scene: Scene, key: NodeKey) -> int:
@@ -248,28 +256,32 @@ def _contact_rows(scene: Scene, nodes: Sequence[int], has_stepped: bool) -> npt.
 
 def _inside(scene: Scene, nodes: Sequence[int], events: Sequence[TriggerEvent]) -> list[float]:
     """1 if something is or was inside each trigger in the step, else 0."""
-    crossed = {event.trigger_node for event in events}  # also those that have left
     reports = scene.core.reports
+    if not (events or reports.triggers.overlap):
+        return [0.0] * len(nodes)
+    crossed = {event.trigger_node for event in events}  # also those that have left
     return [float(node in crossed or bool(reports.overlapping(node))) for node in nodes]
 
 
-def _body_numbers(state: LinkState, body_from_inertial: Pose, origin: Vec3) -> tuple[float, ...]:
-    """Position, rotation, velocity and spin of a node's body; arrays take five times as long."""
-    (x, y, z), (i, j, k, w), linear, angular = state
-    (p, q, r, s), offset = body_from_inertial.rotation_xyzw, body_from_inertial.translation
-    if s != 1.0:
-        # The inertial frame is turned in the body: body = inertial * (inertial in body)^-1.
-        i, j, k, w = (
-            s * i - w * p - j * r + k * q,
-            s * j - w * q - k * p + i * r,
-            s * k - w * r - i * q + j * p,
-            s * w + i * p + j * q + k * r,
-        )
-    if any(offset):
-        a, b, c = turned((i, j, k, w), offset)
-        x, y, z = x - a, y - b, z - c
-    if w < 0.0:  # of the two quaternions of a rotation, the one with w >= 0
-        i, j, k, w = -i, -j, -k, -w
+def _body_numbers(look: Look, node: int) -> tuple[Number, ...]:
+    """Position, rotation, velocity and spin of a node's body."""
+
+    def inertial() -> tuple[float, ...]:
+        pose = look.world.plan.bodies.bodies[node].body_from_inertial
+        return *pose.rotation_xyzw, *pose.translation
+
+    x, y, z, i, j, k, w, *velocities = look.state(node)
+    p, q, r, s, *offset = look.known(7, inertial)
+    # The inertial frame may be turned in the body: body = inertial * (inertial in body)^-1.
+    i, j, k, w = (
+        s * i - w * p - j * r + k * q,
+        s * j - w * q - k * p + i * r,
+        s * k - w * r - i * q + j * p,
+        s * w + i * p + j * q + k * r,
+    )
+    a, b, c = turned((i, j, k, w), offset)
+    # Of the two quaternions of a rotation, the one with w >= 0.
+    sign = choose(less(w, 0.0), -1.0, 1.0)
     # Rounding may leave a component just above 1.
-    turn = (min(max(i, -1.0), 1.0), min(max(j, -1.0), 1.0), min(max(k, -1.0), 1.0), min(w, 1.0))
-    return (x - origin[0], y - origin[1], z - origin[2], *turn, *linear, *angular)
+    turn = [smaller(larger(sign * part, -1.0), 1.0) for part in (i, j, k, w)]
+    return (x - a, y - b, z - c, *turn, *velocities)

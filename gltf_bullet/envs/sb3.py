@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 
 from gltf_bullet.envs.config import EnvConfig
-from gltf_bullet.envs.vector_env import GltfVectorEnv
+from gltf_bullet.envs.vector_env import CopyView, GltfVectorEnv
 
 Indices: TypeAlias = "int | Iterable[int] | None"
 """Indices of copies; ``None`` for all."""
@@ -25,8 +25,9 @@ class GltfSb3VecEnv(VecEnv):  # type: ignore[misc]  # the library may be missing
 
     A copy whose episode has ended starts anew in the same step. Its ``info`` has
     ``terminal_observation``, ``TimeLimit.truncated``, and ``randomization`` of the new episode;
-    every ``info`` has ``events`` of the step. There is one world for all copies, so attributes
-    and methods are those of the ``GltfVectorEnv``, the same for each.
+    every ``info`` has ``events`` of the step, and ``is_success`` if the config says what that is.
+    Attributes and methods by name are those of copies: see
+    :class:`~gltf_bullet.envs.vector_env.CopyView`.
     """
 
     def __init__(
@@ -35,34 +36,34 @@ class GltfSb3VecEnv(VecEnv):  # type: ignore[misc]  # the library may be missing
         count: int,
         config: EnvConfig | None = None,
         *,
-        spacing: float | None = None,
+        render_mode: str | None = None,
     ) -> None:
-        """Read the file and make the spaces; the world is opened at the first reset.
+        """Read the file and make the spaces; the worlds are opened at the first reset.
 
         Args:
             path: A ``.gltf`` or ``.glb`` file, or the bytes of a self-contained one.
             count: Number of copies.
             config: The config of a single environment.
-            spacing: See ``GltfVectorEnv`` [m].
+            render_mode: ``"rgb_array"`` or ``None``, for :meth:`get_images` and ``render``.
 
         Raises:
             AssetError: The file cannot be used.
             KeyError: The asset lacks something that the config names.
-            ValueError: ``count`` < 1, or the range of a drive is unknown.
+            ValueError: ``count`` < 1, the range of a drive is unknown, or another render mode.
         """
         mode = AutoresetMode.SAME_STEP
-        self.envs = GltfVectorEnv(path, count, config, spacing=spacing, autoreset_mode=mode)
+        self.envs = GltfVectorEnv(path, count, config, render_mode=render_mode, autoreset_mode=mode)
         """The vector environment of the copies."""
         self._actions: npt.NDArray[np.float32] | None = None
         super().__init__(count, self.envs.single_observation_space, self.envs.single_action_space)
 
     def reset(self) -> Any:
-        """Start an episode in every copy, with the seeds of :meth:`seed` if it was called.
+        """Start an episode in every copy, with what :meth:`seed` and ``set_options`` have given.
 
         Returns:
             Observations, shape [count, n], or a dictionary of such.
         """
-        observed, infos = self.envs.reset(seed=list(self._seeds))
+        observed, infos = self.envs.reset(seed=list(self._seeds), options=list(self._options))
         self._reset_seeds()
         self._reset_options()
         self.reset_infos = _unzipped(infos, self.num_envs)
@@ -90,32 +91,40 @@ class GltfSb3VecEnv(VecEnv):  # type: ignore[misc]  # the library may be missing
         return observed, rewards.astype(np.float32), terminated | truncated, found
 
     def close(self) -> None:
-        """Close the world."""
+        """Close the worlds."""
         self.envs.close()
 
+    def get_images(self) -> list[npt.NDArray[np.uint8] | None]:
+        """A picture of each copy with ``render_mode="rgb_array"``, shape [height, width, 3]."""
+        return [copy.render() for copy in self.envs.copies]
+
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """An attribute of the ``GltfVectorEnv``, once for each requested copy."""
-        return [getattr(self.envs, attr_name)] * len(self._copies(indices))
+        """An attribute of each requested copy, as ``scene`` or ``config``."""
+        return [getattr(copy, attr_name) for copy in self._copies(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Set an attribute of the ``GltfVectorEnv``, for all copies regardless of ``indices``."""
-        setattr(self.envs, attr_name, value)
+        """Set an attribute of each requested copy."""
+        for copy in self._copies(indices):
+            setattr(copy, attr_name, value)
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method of the ``GltfVectorEnv`` once; its result, once for each requested copy."""
-        result = getattr(self.envs, method_name)(*method_args, **method_kwargs)
-        return [result] * len(self._copies(indices))
+        """Call a method of each requested copy."""
+        return [
+            getattr(copy, method_name)(*method_args, **method_kwargs)
+            for copy in self._copies(indices)
+        ]
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Indices = None) -> list[bool]:
         """False for each copy, since no wrapper is around a copy."""
         return [False] * len(self._copies(indices))
 
-    def _copies(self, indices: Indices) -> Sequence[int]:
+    def _copies(self, indices: Indices) -> Sequence[CopyView]:
+        copies = self.envs.copies
         if indices is None:
-            return range(self.num_envs)
-        return [indices] if isinstance(indices, int) else list(indices)
+            return copies
+        return [copies[k] for k in ([indices] if isinstance(indices, int) else indices)]
 
 
 def _unzipped(infos: dict[str, Any], count: int) -> list[dict[str, Any]]:

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from gltf_bullet.bullet.joints.dof_reader import DofReader
 from gltf_bullet.bullet.state import LinkState, link_state
 from gltf_bullet.bullet.world.engine_world import EngineWorld
+from gltf_bullet.envs.contact_times import ContactTimes, Stand
+from gltf_bullet.envs.formulas import Eyes, NodeKey, Number, turned
+from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
-from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.runtime.views.ray_casts import cast_filtered_rays
+from gltf_bullet.transforms import FloatArray, Quat, Vec3, decompose_trs
 
-NodeKey: TypeAlias = "int | str"
-"""A glTF node by index or name."""
+if TYPE_CHECKING:
+    from gltf_bullet.runtime.acting.behavior_view import BehaviorView
 
 _Spot: TypeAlias = tuple[int, Vec3]
 """A motion node and a point in the inertial frame of its body [m]; -1: a point in the world."""
+
+
+class Seen(Protocol):
+    """What was read of a scene already."""
+
+    def state(self, motion_node: int) -> LinkState | None:
+        """Inertial frame and velocities of a body, if they were read."""
+
+    def place(self, node: int) -> Vec3 | None:
+        """Position of a node [m], if it was found."""
 
 
 class Sight:
@@ -35,6 +50,10 @@ class Sight:
             joint_nodes: Joints whose coordinates :meth:`coordinates` gives, in this order.
         """
         self.scene = scene
+        self.seen: Seen | None = None
+        """What was read for formulas after the last step."""
+        self.contact_times = ContactTimes(scene)
+        """Contacts of bodies over the steps of an episode."""
         self._client_id = scene.client_id
         self._observed = joint_nodes
         self._joint_nodes = joint_nodes
@@ -126,9 +145,12 @@ class Sight:
     def state_of(self, motion_node: int) -> LinkState:
         """Inertial frame and velocities of a motion node's body, world axes."""
         state = self._states.get(motion_node)
+        if state is None and self.seen is not None:
+            state = self.seen.state(motion_node)
         if state is None:
             link = self.scene.core.world.link_of(motion_node)
-            state = self._states[motion_node] = link_state(self._client_id, *link)
+            state = link_state(self._client_id, *link)
+        self._states[motion_node] = state
         return state
 
     def velocity(self, body: NodeKey) -> Vec3:
@@ -142,6 +164,81 @@ class Sight:
             node = self._node_of_body[body] = self.scene.bodies[body].node
         return self.state_of(node)[2]
 
+    def spin(self, body: NodeKey) -> Vec3:
+        """Angular velocity of a body [rad/s], world axes.
+
+        Raises:
+            KeyError: There is no such body.
+        """
+        return self.state_of(self.scene.bodies[body].node)[3]
+
+    def orientation(self, node: NodeKey) -> Quat:
+        """Rotation xyzw from a node's axes to those of the world, with w >= 0.
+
+        Raises:
+            KeyError: There is no such node.
+        """
+        return rotation_of(self.scene.world_from_node(node))
+
+    def stand(self, body: NodeKey) -> Stand:
+        """Contact of a body, and how long it has been in the air in this episode.
+
+        Raises:
+            KeyError: There is no such body.
+        """
+        return self.contact_times.of(self.scene.bodies[body].node)
+
+    def clearance(self, node: NodeKey, axis: int = 2, reach: float = 100.0) -> float:
+        """Distance [m] straight down from a node's origin to what is there; ``reach`` if nothing.
+
+        Colliders of the body that carries the node do not count, nor others of its multibody.
+
+        Args:
+            node: The node.
+            axis: Axis of the world that is up: 0, 1, 2 for X, Y, Z.
+            reach: Largest distance that is looked at [m].
+
+        Raises:
+            KeyError: There is no such node.
+        """
+        world = self.scene.core.world
+        owner_of, start = world.plan.motion_node_of, list(self.place(node))
+        end = list(start)
+        end[axis] -= reach
+        owner = int(owner_of[self.scene.node(node).index])
+        own = None if owner < 0 else world.link_of(owner)[0]
+        [hit] = cast_filtered_rays(
+            self.scene.core,
+            [start],
+            [end],
+            but=lambda other: (
+                own is not None
+                and owner_of[other] >= 0
+                and world.link_of(int(owner_of[other]))[0] == own
+            ),
+        )
+        return reach if hit is None else reach * hit.fraction
+
+    def drives(self, joints: Sequence[NodeKey] | None = None) -> list[tuple[float, float]]:
+        """Force [N] or torque [N m] of each drive in the last engine step, and its axis' speed.
+
+        Args:
+            joints: Those whose drives count; ``None``: all.
+
+        Raises:
+            KeyError: There is no such joint.
+        """
+        controls = self.scene.core.joint_controls
+        _, speeds, forces = controls.drive_states()
+        of = None if joints is None else {self.scene.joints[joint].node for joint in joints}
+        return [
+            (force, speed)
+            for handle, force, speed in zip(
+                controls.drives, forces.tolist(), speeds.tolist(), strict=True
+            )
+            if of is None or handle.joint_node in of
+        ]
+
     def place(self, node: NodeKey) -> Vec3:
         """Position of a node's origin in the world [m].
 
@@ -152,8 +249,11 @@ class Sight:
         if index is None:
             index = self._index_of[node] = self.scene.node(node).index
         place = self._places.get(index)
+        if place is None and self.seen is not None:
+            place = self.seen.place(index)
         if place is None:
-            place = self._places[index] = self._find_place(index)
+            place = self._find_place(index)
+        self._places[index] = place
         return place
 
     def _find_place(self, node: int) -> Vec3:
@@ -197,30 +297,152 @@ class StepContext(NamedTuple):
     """Joints, positions and velocities, read once per step for all terms: a fraction of the cost of
     the scene's own views."""
     origin: Vec3 = (0.0, 0.0, 0.0)
-    """Position of the copy in the world [m]; observations are relative to it."""
+    """Position of the copy in its world [m]; copies have worlds of their own, and stand there."""
     sent: tuple[SentEvent, ...] = ()
     """Events that the file's behavior graph has sent in this step, in order."""
     variables_before: tuple[Any, ...] = ()
     """Variables of the graph at the start of the step, in the order of the file."""
+    action_before: tuple[float, ...] = ()
+    """The action of the last step; empty in the first one of an episode."""
+    terminated: bool = False
+    """True if one of the terminations ends the episode in this step; known to rewards only."""
+
+
+class Now:
+    """What formulas are about, as values: see :class:`~gltf_bullet.envs.formulas.Eyes`."""
+
+    def __init__(self, sight: Sight, context: StepContext) -> None:
+        self._sight = sight
+        self._context = context
+
+    @property
+    def action(self) -> Sequence[float]:
+        """The action, within [-1, 1]."""
+        found: list[float] = self._context.action.tolist()
+        return found
+
+    @property
+    def action_before(self) -> Sequence[float]:
+        """The action of the last step; zeros in the first step of an episode."""
+        return self._context.action_before or [0.0] * len(self._context.action)
+
+    @property
+    def duration(self) -> float:
+        """Simulated time of a step [s]."""
+        return self._context.duration
+
+    def joint(self, joint: NodeKey, dof: int = 0) -> float:
+        """Position [m] or [rad] of a joint's degree of freedom; for a ball, its first number."""
+        return self._sight.joint(joint, dof)
+
+    def place(self, node: NodeKey) -> Vec3:
+        """Position of a node's origin, relative to that of the copy [m], world axes."""
+        (x, y, z), (a, b, c) = self._sight.place(node), self._context.origin
+        return x - a, y - b, z - c
+
+    def velocity(self, body: NodeKey) -> Vec3:
+        """Velocity of a body's centre of mass [m/s], world axes."""
+        return self._sight.velocity(body)
+
+    def spin(self, body: NodeKey) -> Vec3:
+        """Angular velocity of a body [rad/s], world axes."""
+        return self._sight.spin(body)
+
+    def orientation(self, node: NodeKey) -> Quat:
+        """Rotation xyzw from a node's axes to those of the world."""
+        return self._sight.orientation(node)
+
+    def drives(self, joints: Sequence[NodeKey] | None) -> list[tuple[float, float]]:
+        """Force [N] or torque [N m] of each drive, and the speed of its axis."""
+        return self._sight.drives(joints)
+
+    def touches(self, body: NodeKey) -> bool:
+        """True if a body touched something in the last engine step."""
+        return self._sight.stand(body).touches
+
+    def air_time(self, body: NodeKey) -> float:
+        """Time [s] for which a body has not touched anything; 0 while it does."""
+        return self._sight.stand(body).air_time
+
+    def landed_after(self, body: NodeKey) -> float:
+        """Air time [s] that has ended in this step; else 0."""
+        return self._sight.stand(body).landed_after
+
+    def clearance(self, node: NodeKey, axis: int, reach: float) -> float:
+        """Distance [m] straight down from a node to what other bodies are there, or ``reach``."""
+        return self._sight.clearance(node, axis, reach)
+
+    def entered(self, trigger: NodeKey, body: NodeKey | None) -> bool:
+        """True if something, or just ``body``, came into a trigger in this step."""
+        scene = self._sight.scene
+        only = None if body is None else scene.bodies[body].node
+        return have_entered(self._context.events, scene.triggers[trigger].node, only)
+
+    def variable(self, variable: int | str) -> float:
+        """A variable of the file's behavior graph."""
+        variables = graph_of(self._sight.scene).variables
+        return float(variables[variables.index_of(variable)])
+
+    def variable_before(self, variable: int | str) -> float:
+        """The same at the start of the step."""
+        index = graph_of(self._sight.scene).variables.index_of(variable)
+        return float(self._context.variables_before[index])
+
+    def sent(self, event: str) -> int:
+        """Number of times that the file's behavior graph has sent an event in this step."""
+        return sum(sent.event == event for sent in self._context.sent)
+
+
+def rotation_of(matrix: FloatArray) -> Quat:
+    """Return the rotation xyzw of a node's world matrix, with w >= 0."""
+    x, y, z, w = decompose_trs(matrix)[1].tolist()
+    return (x, y, z, w) if w >= 0.0 else (-x, -y, -z, -w)
+
+
+def have_entered(events: Iterable[TriggerEvent], trigger: int, body: int | None) -> bool:
+    """Tell whether something entered a trigger, ``body`` if that is the only one that counts."""
+    return any(
+        event.kind == "entered"
+        and event.trigger_node == trigger
+        and (body is None or event.motion_node == body)
+        for event in events
+    )
+
+
+def graph_of(scene: Scene) -> BehaviorView:
+    """The view of the file's behavior graph.
+
+    Raises:
+        KeyError: The file has none, or it does not run.
+    """
+    if scene.behavior is None:
+        raise UnknownNameError(f"{scene.asset.path} has no behavior graph that runs")
+    return scene.behavior
 
 
 class SightTerm:
-    """A term that shares its readings of a scene with other terms and with observations."""
+    """A term that states a formula, which kernels compute together with all others."""
 
     __slots__ = ()
 
-    def seen(self, sight: Sight, context: StepContext) -> float | bool:
-        """Compute the term from a scene that is read already."""
+    def formula(self, eyes: Eyes) -> Number:
+        """Return the term's value from what ``eyes`` see, by the operations of ``formulas``."""
         raise NotImplementedError
 
-    def __call__(self, scene: Scene, context: StepContext) -> float | bool:
+    def components(self, action_count: int) -> tuple[str, ...]:
+        """Return the names of the numbers that it gives, which is one unless it says otherwise."""
+        del action_count
+        return ("",)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lowest and highest value."""
+        return -math.inf, math.inf
+
+    def seen(self, sight: Sight, context: StepContext) -> Any:
+        """Compute the term from a scene that is read already: a number, or a tuple of some."""
+        return self.formula(Now(sight, context))
+
+    def __call__(self, scene: Scene, context: StepContext) -> Any:
         """Compute the term from the current state of a scene."""
         return self.seen(Sight(scene), context)
-
-
-def turned(rotation_xyzw: tuple[float, float, float, float], vector: Vec3) -> Vec3:
-    """A vector after a rotation; arrays take ten times as long."""
-    x, y, z, w = rotation_xyzw
-    u, v, t = vector
-    a, b, c = 2.0 * (y * t - z * v), 2.0 * (z * u - x * t), 2.0 * (x * v - y * u)
-    return u + w * a + y * c - z * b, v + w * b + z * a - x * c, t + w * c + x * b - y * a

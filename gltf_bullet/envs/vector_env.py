@@ -1,10 +1,11 @@
-"""Many copies of one asset in one world, stepped together: the fast way within a process."""
+"""Many copies of one asset, each in a world of its own, stepped in one process."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+import weakref
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,23 +17,19 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from gltf_bullet.bullet.owned_world import close_world, extent, forbid_contacts, open_world
 from gltf_bullet.envs.config import EnvConfig
-from gltf_bullet.envs.episode import Episode, instantiate, outline_of
+from gltf_bullet.envs.episode import Episode, copy_rows, look_at, open_episode, outline_of
 from gltf_bullet.envs.observations import Observation
 from gltf_bullet.runtime.asset import read_asset
-from gltf_bullet.transforms import BoolArray, FloatArray, Vec3
-
-_GAP = 1.0
-"""[m] Gap between the boxes around two copies."""
+from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.transforms import BoolArray, FloatArray
 
 
 class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
-    """``count`` copies that cannot collide with each other, with one ``stepSimulation`` for all.
+    """``count`` copies that move as :class:`~gltf_bullet.envs.gltf_env.GltfEnv` does, to the bit.
 
-    A copy whose episode has ended restarts by itself, as in gymnasium's vector environments.
-    Its contacts have no warm start then; all else is as in
-    :class:`~gltf_bullet.envs.gltf_env.GltfEnv`.
+    Each has a PyBullet world of its own, so no copy depends on another one. A copy whose episode
+    has ended restarts by itself, as in gymnasium's vector environments.
     """
 
     metadata = {  # noqa: RUF012
@@ -46,23 +43,20 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         count: int,
         config: EnvConfig | None = None,
         *,
-        spacing: float | None = None,
         render_mode: str | None = None,
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
     ) -> None:
-        """Read the file and make the spaces; the world is opened at the first reset.
+        """Read the file and make the spaces; the worlds are opened at the first reset.
 
         Args:
             path: A ``.gltf`` or ``.glb`` file, or the bytes of a self-contained one.
             count: Number of copies.
-            config: The config of a single environment; a camera sees all copies.
-            spacing: Distance between copies along the world's X axis [m]. ``None``: on a level
-                grid, as far apart as the asset is wide: copies inside each other multiply the time
-                of a step by ten. Observations are relative to the position of the copy.
+            config: The config of a single environment.
             render_mode: ``"rgb_array"`` or ``None``; see :meth:`render`.
             autoreset_mode: Restart of a copy whose episode has ended. ``NEXT_STEP``: in the next
                 step, whose action is ignored. ``SAME_STEP``: at once; the last observation is in
-                ``infos["final_obs"]``, its info in ``infos["final_info"]``.
+                ``infos["final_obs"]``, its info in ``infos["final_info"]``. ``DISABLED``: by
+                :meth:`reset` with the option ``reset_mask``.
 
         Raises:
             AssetError: The file cannot be used.
@@ -70,27 +64,25 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             ValueError: ``count`` < 1, the range of a drive is unknown, or another mode.
         """
         # First of all: gymnasium closes a vector environment even if this raises.
-        self._client_id: int | None = None
         self._episodes: list[Episode] = []
-        self._body_ids: list[tuple[int, ...]] = []
         if count < 1:
             raise ValueError(f"count is {count}; must be >= 1")
+        self._rows = copy_rows(count)
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"render_mode is {render_mode!r}; must be rgb_array or None")
-        if autoreset_mode not in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP):
-            raise ValueError(f"autoreset_mode is {autoreset_mode}; must be NEXT_STEP or SAME_STEP")
+        if not isinstance(autoreset_mode, AutoresetMode):
+            modes = ", ".join(mode.name for mode in AutoresetMode)
+            raise ValueError(f"autoreset_mode is {autoreset_mode!r}; must be one of {modes}")
         self.metadata = {"autoreset_mode": autoreset_mode, "render_modes": ["rgb_array"]}
-        self._starts_at_once = autoreset_mode is AutoresetMode.SAME_STEP
+        self._autoreset_mode = autoreset_mode
         self.path = os.fspath(path)
         self.render_mode = render_mode
         is_stated, config = config is not None, config or EnvConfig()
         if render_mode is not None and config.options.visuals == "mesh":
             shown = read_asset(path).automatic_visuals
             config = replace(config, options=replace(config.options, visuals=shown))
-        self.config = config
+        self._config = config
         self.num_envs = count
-        self._spacing = spacing
-        self._size: FloatArray = np.zeros(3)
         self._outline = outline_of(self.path, self.config, needs_actions=not is_stated)
         self.single_observation_space = self._outline.observations.space
         self.single_action_space = spaces.Box(-1.0, 1.0, (len(self._outline.actions),), np.float32)
@@ -98,6 +90,12 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self.action_space = batch_space(self.single_action_space, count)
         self._rngs: list[np.random.Generator] = [np.random.default_rng() for _ in range(count)]
         self._ended = np.zeros(count, dtype=np.bool_)
+        self._copies: list[CopyView] = []
+
+    @property
+    def config(self) -> EnvConfig:
+        """The settings. They stay; options of :meth:`reset` say what differs in an episode."""
+        return self._config
 
     @property
     def observation_names(self) -> tuple[str, ...]:
@@ -110,40 +108,118 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         return tuple(self._episodes)
 
     @property
-    def client_id(self) -> int | None:
-        """Client id of the PyBullet world of the environments; ``None`` before the first reset."""
-        return self._client_id
+    def generators(self) -> Sequence[np.random.Generator]:
+        """The copies' random numbers, in order."""
+        return tuple(self._rngs)
+
+    def running(self) -> Sequence[Episode]:
+        """Return the copies.
+
+        Raises:
+            gymnasium.error.ResetNeeded: Before the first :meth:`reset`.
+        """
+        if not self._episodes:
+            raise ResetNeeded("call reset() before using the environment")
+        return self._episodes
+
+    # --- by name, as of gymnasium's own vector environments -------------------------------------
+
+    @property
+    def copies(self) -> Sequence[CopyView]:
+        """Views of the copies, in order; they live as long as the environment."""
+        if not self._copies:
+            self._copies = [CopyView(self, k) for k in range(self.num_envs)]
+        return tuple(self._copies)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call a method of each copy, or read an attribute, as ``scene`` or ``render``.
+
+        Raises:
+            AttributeError: Copies have no such attribute.
+        """
+        found = [getattr(copy, name) for copy in self.copies]
+        return tuple([one(*args, **kwargs) if callable(one) else one for one in found])
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """An attribute of each copy.
+
+        Raises:
+            AttributeError: Copies have no such attribute.
+        """
+        return tuple([getattr(copy, name) for copy in self.copies])
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set an attribute of each copy, to one value or to a list or tuple of one for each.
+
+        Raises:
+            AttributeError: It is read-only.
+            ValueError: Another number of values.
+        """
+        if not isinstance(values, (list, tuple)):
+            values = [values] * self.num_envs
+        if len(values) != self.num_envs:
+            raise ValueError(f"{len(values)} values; must be {self.num_envs}")
+        for copy, value in zip(self.copies, values, strict=True):
+            setattr(copy, name, value)
 
     def reset(
         self,
         *,
         seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
+        options: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
         """Start an episode in every copy.
 
         Args:
             seed: One per copy, or one for all: copy k gets ``seed + k``, as in gymnasium.
-            options: No options are known.
+            options: Those of :meth:`GltfEnv.reset <gltf_bullet.envs.gltf_env.GltfEnv.reset>`, for
+                all copies, or a list with those of each; a state is of one copy alone. Also
+                ``reset_mask``: shape [num_envs], true for the only copies that start anew.
 
         Raises:
-            EngineError: No room for another world.
-            ValueError: Wrong number of seeds.
+            EngineError: No room for so many worlds: PyBullet has 1024 in a process.
+            KeyError: An option's pointer is to nothing.
+            TypeError: An option is of another type.
+            ValueError: Wrong number of seeds or options, there is no such option, or a value is out
+                of range.
         """
+        all_options, mask = self._options(options)
         if not self._episodes:
             self._open()
+            mask = np.ones(self.num_envs, dtype=np.bool_)  # there is nothing to go on with
         seeds = [seed] * self.num_envs if seed is None else seed
         if isinstance(seeds, int):
             seeds = [seeds + k for k in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ValueError(f"{len(seeds)} seeds; must be {self.num_envs}")
         infos: dict[str, Any] = {}
-        for k, one in enumerate(seeds):
+        for k in np.flatnonzero(mask).tolist():
+            one = seeds[k]
             if one is not None:
                 self._rngs[k] = seeding.np_random(one)[0]
-            infos = self._add_info(infos, self._begin(k), k)
-        self._ended[:] = False
-        return self._shown([episode.numbers() for episode in self._episodes]), infos
+            info = self._episodes[k].begin(self._rngs[k], all_options[k])
+            infos = self._add_info(infos, info, k)
+        self._ended = self._ended & ~mask
+        return self._shown(self._look()), infos
+
+    def _options(
+        self, options: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
+    ) -> tuple[Sequence[Mapping[str, Any] | None], BoolArray]:
+        """Return the options of each copy, and which ones start anew."""
+        everyone = np.ones(self.num_envs, dtype=np.bool_)
+        if options is None:
+            return [None] * self.num_envs, everyone
+        if not isinstance(options, Mapping):
+            if len(options) != self.num_envs:
+                raise ValueError(f"options of {len(options)} copies; must be {self.num_envs}")
+            return options, everyone
+        rest = {name: value for name, value in options.items() if name != "reset_mask"}
+        mask = np.asarray(options.get("reset_mask", everyone))
+        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
+            raise ValueError(
+                f"reset_mask must be {self.num_envs} booleans; got {mask.dtype} of {mask.shape}"
+            )
+        return [rest] * self.num_envs, mask
 
     def step(
         self, actions: npt.NDArray[np.float32]
@@ -162,134 +238,200 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         Raises:
             ValueError: The actions have another shape, or one is not finite.
             RuntimeError: Before the first reset.
+            gymnasium.error.ResetNeeded: Some episodes have ended, and nothing starts them anew.
         """
-        if not self._episodes or self._client_id is None:
+        if not self._episodes:
             raise RuntimeError("call reset() before step()")
         if len(actions) != self.num_envs:
             raise ValueError(f"{len(actions)} actions; must be {self.num_envs}")
-        clipped, values = self._outline.actions.decode(actions, self.num_envs)
-        ended = self._ended.tolist()
-        for k, numbers in enumerate(values):
-            if not ended[k]:
-                self._episodes[k].act(clipped[k], numbers)
-        self._episodes[0].scene.step(self.config.frame_skip)
+        if self._autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
+            ended = np.flatnonzero(self._ended).tolist()
+            raise ResetNeeded(
+                f"the episodes of copies {ended} have ended; call reset(options={{'reset_mask': "
+                "terminated | truncated})"
+            )
+        taken = self._outline.actions.taken(actions, self.num_envs)
         for episode in self._episodes:
-            episode.collect_events()
-        return self._outcomes(ended)
+            episode.table.refresh()
+        self._outline.actions.apply(self._rows, taken)
+        infos: dict[str, Any] = {}
+        was_over = self._ended
+        for k, is_ended in enumerate(was_over.tolist()):
+            if is_ended:
+                infos = self._add_info(infos, self._episodes[k].begin(self._rngs[k]), k)
+            else:
+                self._episodes[k].step(taken[k])
+        seen = self._look()
+        rewards, terminated, truncated, told = self._outcomes(seen, was_over)
+        is_over = terminated | truncated
+        for name in told[int(was_over.argmin())] or ():
+            kind = np.bool_ if name == "is_success" else object
+            values: npt.NDArray[Any] = np.full(self.num_envs, None).astype(kind)
+            for k, info in enumerate(told):
+                if info:
+                    values[k] = info[name]
+            infos[name], infos[f"_{name}"] = values, ~was_over
+        if self._autoreset_mode is AutoresetMode.SAME_STEP and is_over.any():
+            infos = self._start_over(np.flatnonzero(is_over).tolist(), seen, told, infos)
+            is_over[:] = False
+        self._ended = is_over
+        return self._shown(seen), rewards, terminated, truncated, infos
 
     def _outcomes(
-        self, ended: Sequence[bool]
-    ) -> tuple[
-        Any,
-        npt.NDArray[np.float64],
-        BoolArray,
-        BoolArray,
-        dict[str, Any],
-    ]:
-        rewards = np.zeros(self.num_envs)
-        terminated = np.zeros(self.num_envs, dtype=np.bool_)
-        truncated = np.zeros(self.num_envs, dtype=np.bool_)
-        events = np.full(self.num_envs, None, dtype=object)
-        infos: dict[str, Any] = {}
-        rows: list[list[float]] = []
-        for k, episode in enumerate(self._episodes):
-            if ended[k]:
-                # Idle in this step; the world cannot step the others without it.
-                infos = self._add_info(infos, self._begin(k), k)
-            else:
-                rewards[k], terminated[k], truncated[k] = episode.outcome()
-                events[k] = tuple(episode.events)
-                if self._starts_at_once and (terminated[k] or truncated[k]):
-                    seen = self._outline.observations.shown(episode.numbers(), episode.scene)
-                    final = {"final_obs": seen, "final_info": {"events": events[k]}}
-                    infos = self._add_info(infos, {**final, **self._begin(k)}, k)
-            rows.append(episode.numbers())
-        is_over = terminated | truncated
-        self._ended[:] = False if self._starts_at_once else is_over
-        if not all(ended):
-            infos["events"], infos["_events"] = events, ~np.array(ended, dtype=np.bool_)
-        return self._shown(rows), rewards, terminated, truncated, infos
+        self, seen: FloatArray, was_over: BoolArray
+    ) -> tuple[FloatArray, BoolArray, BoolArray, Sequence[dict[str, Any]]]:
+        """Rewards, whether episodes are terminated and truncated, [num_envs] each, and infos."""
+        rewards = [0.0] * self.num_envs
+        terminated, truncated = [False] * self.num_envs, [False] * self.num_envs
+        told: list[dict[str, Any]] = [{}] * self.num_envs
+        found = seen[:, -3:].tolist()
+        for k, is_ended in enumerate(was_over.tolist()):
+            if not is_ended:
+                outcome = self._episodes[k].outcome(found[k])
+                rewards[k], terminated[k], truncated[k], told[k] = outcome
+        return np.array(rewards), np.array(terminated), np.array(truncated), told
+
+    def _start_over(
+        self,
+        copies: Sequence[int],
+        seen: FloatArray,
+        told: Sequence[dict[str, Any]],
+        infos: dict[str, Any],
+    ) -> dict[str, Any]:
+        """Start episodes of some copies, with what was seen last among the infos."""
+        for k in copies:
+            episode = self._episodes[k]
+            last = self._outline.observations.shown(seen[k, :-3], [episode.scene])
+            final = {"final_obs": last, "final_info": told[k]}
+            infos = self._add_info(infos, {**final, **episode.begin(self._rngs[k])}, k)
+            seen[k] = look_at([episode], episode.table.row, len(self.observation_names))[0]
+        return infos
+
+    def _look(self) -> FloatArray:
+        """Observations, success, reward and end of all copies by the kernels' terms."""
+        return look_at(self._episodes, self._rows, len(self.observation_names))
 
     def render(self) -> npt.NDArray[np.uint8] | None:  # type: ignore[override]
-        """One picture of all copies, shape [height, width, 3], with ``render_mode="rgb_array"``.
+        """One picture with a tile for each copy, with ``render_mode="rgb_array"``; else ``None``.
 
-        ``None`` without. Gymnasium's own vector environments return a picture per copy.
+        Its shape is [height, width, 3]; the first copy is on the upper left. Gymnasium's own vector
+        environments return a picture per copy.
 
         Raises:
             gymnasium.error.ResetNeeded: Before the first :meth:`reset`.
         """
         if self.render_mode is None:
             return None
-        if not self._episodes:
-            raise ResetNeeded("call reset() before using the environment")
-        pictures = [episode.scene.pictures for episode in self._episodes]
-        boxes = np.array([view.framed_box() for view in pictures])
-        whole = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
-        return pictures[0].rgb(size=self.config.picture_size, box=whole)
+        self.running()
+        width, height = self.config.picture_size
+        columns = math.ceil(math.sqrt(self.num_envs))
+        rows = math.ceil(self.num_envs / columns)
+        picture = np.full((height, width, 3), 255, dtype=np.uint8)
+        for k, episode in enumerate(self._episodes):
+            row, column = divmod(k, columns)
+            top, bottom = row * height // rows, (row + 1) * height // rows
+            left, right = column * width // columns, (column + 1) * width // columns
+            tile = episode.scene.pictures.rgb(size=(right - left, bottom - top))
+            picture[top:bottom, left:right] = tile
+        return picture
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close the world."""
-        if self._client_id is not None:
-            close_world(self._client_id)
-        self._client_id = None
+        """Close the worlds."""
+        for episode in self._episodes:
+            episode.close()
         self._episodes = []
-        self._body_ids = []
 
     def _open(self) -> None:
-        config, self.closed = self.config, False  # gymnasium's close() returns at once if True
-        self._client_id = open_world(gravity=config.gravity, time_step=config.time_step)
+        self.closed = False  # gymnasium's close() returns at once if True
+        asset = read_asset(self.path)
         try:
-            asset = read_asset(self.path)
             for k in range(self.num_envs):
-                place = self._place(k)
-                scene = instantiate(asset, config, self._client_id, place)
-                self._part(scene.core.world.body_ids)
-                self._body_ids.append(scene.core.world.body_ids)
-                start = scene.save_state(own_bodies_only=True)
-                self._episodes.append(Episode(scene, config, self._outline, start, place))
+                row = self._rows[k : k + 1]
+                self._episodes.append(open_episode(asset, self.config, self._outline, row))
         except BaseException:
             self.close_extras()
             raise
 
-    def _place(self, k: int) -> Vec3:
-        """Position of a copy; the first one is measured before the others are placed."""
-        if self._spacing is not None:
-            return (k * self._spacing, 0.0, 0.0)
-        if k == 0 or self._client_id is None:
-            return (0.0, 0.0, 0.0)
-        if k == 1:
-            self._size = extent(self._client_id, self._body_ids[0]) + _GAP
-        place = [0.0, 0.0, 0.0]
-        up = int(np.argmax(np.abs(self.config.gravity)))
-        level = [axis for axis in range(3) if axis != up]
-        row, column = divmod(k, math.ceil(math.sqrt(self.num_envs)))
-        for axis, steps in zip(level, (column, row), strict=True):
-            place[axis] = steps * float(self._size[axis])
-        return (place[0], place[1], place[2])
-
-    def _begin(self, k: int) -> dict[str, Any]:
-        info = self._episodes[k].begin(self._rngs[k])
-        bodies = self._episodes[k].scene.core.world.body_ids
-        if bodies != self._body_ids[k]:
-            # A randomised value has made the bodies anew.
-            self._body_ids[k] = ()
-            self._part(bodies)
-            self._body_ids[k] = bodies
-        return info
-
-    def _part(self, bodies: tuple[int, ...]) -> None:
-        """Keep a copy's bodies from colliding with those of the others."""
-        others = tuple(body for ids in self._body_ids for body in ids)
-        if self._client_id is not None:
-            forbid_contacts(self._client_id, bodies, others)
-
-    def _shown(self, rows: list[list[float]]) -> Observation:
+    def _shown(self, seen: FloatArray) -> Observation:
         """The observations of all copies."""
         scenes = [episode.scene for episode in self._episodes]
-        return self._outline.observations.stacked(rows, scenes)
+        return self._outline.observations.shown(seen[:, :-3], scenes)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_client_id": None, "_episodes": [], "_body_ids": []}
+        return {**self.__dict__, "_episodes": [], "_copies": []}
+
+
+class CopyView:
+    """Has what a :class:`~gltf_bullet.envs.gltf_env.GltfEnv` has, except ``reset`` and ``step``.
+
+    Attributes that are set stay with the copy.
+    """
+
+    def __init__(self, envs: GltfVectorEnv, number: int) -> None:
+        self._holder = weakref.ref(envs)  # which is to go when nobody holds it any more
+        self._number = number
+        self.path = envs.path
+        self.observation_space = envs.single_observation_space
+        self.action_space = envs.single_action_space
+        self.observation_names = envs.observation_names
+        self.metadata = envs.metadata
+        self.spec = None
+
+    @property
+    def _envs(self) -> GltfVectorEnv:
+        envs = self._holder()
+        if envs is None:
+            raise ReferenceError("the vector environment of this copy is gone")
+        return envs
+
+    @property
+    def unwrapped(self) -> CopyView:
+        """The copy itself."""
+        return self
+
+    @property
+    def config(self) -> EnvConfig:
+        """The settings."""
+        return self._envs.config
+
+    @property
+    def render_mode(self) -> str | None:
+        """``"rgb_array"`` or ``None``."""
+        return self._envs.render_mode
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """The copy's random numbers."""
+        return self._envs.generators[self._number]
+
+    @property
+    def scene(self) -> Scene:
+        """The scene that runs in the copy's world.
+
+        Raises:
+            gymnasium.error.ResetNeeded: Before the first reset.
+        """
+        return self._envs.running()[self._number].scene
+
+    @property
+    def client_id(self) -> int | None:
+        """Client id of the copy's PyBullet world; ``None`` before the first reset."""
+        episodes = self._envs.episodes
+        return episodes[self._number].scene.client_id if episodes else None
+
+    def render(self) -> npt.NDArray[np.uint8] | None:
+        """A picture, shape [height, width, 3], with ``render_mode="rgb_array"``; else ``None``.
+
+        Raises:
+            gymnasium.error.ResetNeeded: Before the first reset.
+        """
+        if self.render_mode is None:
+            return None
+        return self.scene.pictures.rgb(size=self.config.picture_size)
+
+    def get_wrapper_attr(self, name: str) -> Any:
+        """An attribute by name, as of gymnasium's environments."""
+        return getattr(self, name)
 
 
 def make_vector_env(

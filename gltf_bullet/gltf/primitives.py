@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from gltf_bullet.bounds import REPEATED_TARGET_VALUES
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.gltf.accessors import AccessorArray, all_carried, denormalize, read_accessor
 from gltf_bullet.gltf.dispensable import do_without
@@ -232,6 +233,12 @@ TARGETS_TOO_LARGE = IssueKind(
     "the morph targets hold {got} values; must be at most {allowed} "
     "(ReadLimits.max_accessor_values); they are left out",
 )
+TARGETS_REPEATED = IssueKind(
+    "TARGETS_REPEATED",
+    Severity.ERROR,
+    "the morph targets up to this primitive repeat {got} values of other targets' accessors; must "
+    "be at most {allowed}; its targets are left out",
+)
 VERTICES_LEFT_OVER = IssueKind(
     "VERTICES_LEFT_OVER",
     Severity.WARNING,
@@ -417,6 +424,14 @@ def _read_targets(
     if values > document.limits.max_accessor_values:
         allowed = document.limits.max_accessor_values
         diagnostics.report(TARGETS_TOO_LARGE, at / "targets", got=values, allowed=allowed)
+        return None
+    used = [repr(target.get("POSITION")) for _, _, target in targets]
+    repeated = document.derive(("repeated targets", 0), lambda _: [0], diagnostics)
+    repeated[0] += (len(used) - len(set(used))) * vertex_count * 3
+    if repeated[0] > REPEATED_TARGET_VALUES:
+        diagnostics.report(
+            TARGETS_REPEATED, at / "targets", got=repeated[0], allowed=REPEATED_TARGET_VALUES
+        )
         return None
     result = np.zeros((len(targets), vertex_count, 3))
     for number, target_at, target in targets:

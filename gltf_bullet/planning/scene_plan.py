@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from gltf_bullet.bounds import WORLD_BODIES
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
 from gltf_bullet.model import CollisionFilter, Joint, MotionKind, PhysicsScene, may_collide
 from gltf_bullet.number_ranges import WORLD
@@ -104,6 +105,13 @@ BODIES_IN_ONE_PLACE = IssueKind(
     Severity.ERROR,
     "more than {allowed} pairs of dynamic bodies that collide have their centres inside of each "
     "other, as the body of this node and that of node {other}; the first step would take minutes",
+)
+
+
+TOO_MANY_BODIES = IssueKind(
+    "TOO_MANY_BODIES",
+    Severity.ERROR,
+    "the scene has {count} bodies and fixed colliders; must be at most {allowed}",
 )
 
 
@@ -290,6 +298,9 @@ def plan_scene(
         density=options.density,
         diagnostics=diagnostics,
     )
+    count = len(bodies.bodies) + len(bodies.statics)
+    if count > WORLD_BODIES:
+        diagnostics.report(TOO_MANY_BODIES, ROOT, count=count, allowed=WORLD_BODIES)
     report_crowds(bodies.bodies.values(), diagnostics)
     triggers = plan_triggers(
         physics,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.scene import Lens, OrthographicLens, PerspectiveLens
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, float_array
 
 ENDLESS = 1e4
 """[m] Boxes larger than this are infinite planes and do not count for the framing."""
@@ -65,9 +65,9 @@ class Camera:
         Raises:
             ValueError: Eye and target are one point, or ``up`` is the direction of view.
         """
-        back = np.asarray(eye, dtype=np.float64) - np.asarray(target, dtype=np.float64)
+        back = float_array("eye", eye) - float_array("target", target)
         distance = float(np.linalg.norm(back))
-        right = np.cross(np.asarray(up, dtype=np.float64), back)
+        right = np.cross(float_array("up", up), back)
         if not distance > 0.0 or not float(np.linalg.norm(right)) > 1e-9 * distance:
             raise ValueError(f"no direction of view from {eye} to {target} with {up} upwards")
         back, right = back / distance, right / np.linalg.norm(right)

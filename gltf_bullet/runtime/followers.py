@@ -24,7 +24,7 @@ from gltf_bullet.runtime.animation.shape_watch import ShapeWatch
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
-from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.transforms import FloatArray, Parts, Vec3
 
 _Standing: TypeAlias = tuple[AnimatorState, FloatArray]
 """State and local transforms of the animations; and world_from_node of all nodes."""
@@ -136,6 +136,22 @@ class Followers:
         self.has_moved = False
         return nodes
 
+    def local_parts(self, node: int) -> Parts:
+        """Return local translation, rotation xyzw and scale of a node, for users.
+
+        What was stated is returned as it was; nothing is read for nodes that nothing moves.
+        """
+        if not self._nodes.is_body(node):
+            return self.animator.parts_of(node)
+        self.look(node)
+        return self.nodes.local_parts(node)
+
+    def state_parts(self, node: int, parts: Parts) -> None:
+        """Note what the present local transform of a node was stated as."""
+        if self._nodes.is_body(node):
+            self.look(node)
+            self.nodes.state_parts(node, parts)
+
     def look(self, node: int | None = None) -> FloatArray:
         """Do as :meth:`place` does, for users, who may have moved bodies by PyBullet's own calls.
 
@@ -170,13 +186,16 @@ class Followers:
             The motion node of the body that carries the node, and the position in its inertial
             frame [m]; -1 and the position in the world if no body carries the node.
         """
+        x, y, z = self.matrix_within(node)[:3, 3].tolist()
+        return max(int(self._world.plan.motion_node_of[node]), -1), (x, y, z)
+
+    def matrix_within(self, node: int) -> FloatArray:
+        """Return a node's matrix as :meth:`spot_of` returns its position, shape [4, 4]."""
         owner = int(self._world.plan.motion_node_of[node])
         if owner < 0:
-            x, y, z = self._nodes.carried(node, owner, self._placement.matrix)[:3, 3].tolist()
-            return -1, (x, y, z)
+            return self._nodes.carried(node, owner, self._placement.matrix)
         inertial = self._world.plan.bodies.bodies[owner].body_from_inertial.inverse().matrix()
-        x, y, z = self._nodes.carried(node, owner, inertial)[:3, 3].tolist()
-        return owner, (x, y, z)
+        return self._nodes.carried(node, owner, inertial)
 
     def _may_have_moved(self, node: int) -> bool:
         owner, world = int(self._world.plan.motion_node_of[node]), self._world

@@ -16,6 +16,7 @@ from gltf_bullet.transforms import (
     BoolArray,
     FloatArray,
     IntArray,
+    Parts,
     Pose,
     decompose_trs,
     matrices_from_quats,
@@ -70,7 +71,8 @@ class NodeSync:
         self._read = read
         self.is_stale = False
         """True if bodies have moved since the last update, which the next read does."""
-        simulated = np.zeros(len(tree), dtype=bool)
+        self._parts: dict[int, tuple[bytes, Parts]] = {}
+        simulated = self._is_body = np.zeros(len(tree), dtype=bool)
         simulated[body_nodes] = True
         below = tree.nearest_at_or_above(simulated | animated) >= 0
         self._levels: list[tuple[IntArray, IntArray, FloatArray | None]] = []
@@ -160,9 +162,26 @@ class NodeSync:
         """Return parent_from_node of one node now, shape [4, 4]."""
         return self.local_matrices(np.array([node])).reshape(4, 4)
 
-    def local_parts(self, node: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return local translation, rotation xyzw and scale of one node now, signs as authored."""
-        return decompose_trs(self.local_matrix(node), self._tree.scales[node])
+    def is_body(self, node: int) -> bool:
+        """Return True if physics moves a node itself, not one above it."""
+        return bool(self._is_body[node])
+
+    def local_parts(self, node: int) -> Parts:
+        """Return local translation, rotation xyzw and scale of one body now.
+
+        As they were stated (:meth:`state_parts`), until it moves; with the signs of the file.
+        """
+        matrix = self.local_matrix(node)
+        known = self._parts.get(node)
+        if known is None or known[0] != matrix.tobytes():
+            parts = decompose_trs(matrix, self._tree.scales[node])
+            known = self._parts[node] = matrix.tobytes(), parts
+        translation, rotation, scale = known[1]
+        return translation.copy(), rotation.copy(), scale.copy()
+
+    def state_parts(self, node: int, parts: Parts) -> None:
+        """Note what a body's present local transform was stated as."""
+        self._parts[node] = self.local_matrix(node).tobytes(), parts
 
     def composed(self, nodes: IntArray, parent_from_node: FloatArray) -> FloatArray:
         """Return world_from_node of all nodes with new local transforms of some, [k, 4, 4]."""

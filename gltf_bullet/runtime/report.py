@@ -9,6 +9,7 @@ from gltf_bullet.diagnostics import Diagnostics, Issue, Severity, with_names
 from gltf_bullet.errors import AssetError
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.options import LoadOptions, require_options
+from gltf_bullet.planning.contact_slips import note_contacts
 from gltf_bullet.runtime.content import read_content
 from gltf_bullet.runtime.physics_slips import physics_slips
 from gltf_bullet.runtime.placement import Placement
@@ -80,8 +81,12 @@ def check(source: AssetSource, *, options: LoadOptions | None = None) -> Report:
         return Report(path=error.path, issues=error.issues)
     issues = content.issues
     if not diagnostics.refuses:
-        issues += translate_at(content, Placement.of(up_axis="y"), options).issues
-    if not any(issue.refuses for issue in issues):
-        issues += content.lacks + physics_slips(content)
+        translation = translate_at(content, Placement.of(up_axis="y"), options)
+        issues += translation.issues
+        if not any(issue.refuses for issue in issues):
+            issues += content.lacks + physics_slips(content)
+            found = Diagnostics()
+            note_contacts(translation.physics(content), content.tree, translation.plan, found)
+            issues += found.issues
     issues = with_names(issues, content.tree.names)
     return Report(path=content.path, issues=issues)

@@ -18,7 +18,7 @@ from gltf_bullet.bullet.session import PhysicsClient, engine_session, require_cl
 from gltf_bullet.bullet.world.ray_casts import RayHit
 from gltf_bullet.bullet.world_lock import holds_world_lock
 from gltf_bullet.diagnostics import Issue
-from gltf_bullet.number_ranges import finite_vector
+from gltf_bullet.number_ranges import WORLD, finite_vector
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.rendering.camera import Camera
 from gltf_bullet.runtime.animation.players import Animations
@@ -364,7 +364,7 @@ class Scene:
         self, node: int | str, impulse: Sequence[float], position: Sequence[float]
     ) -> None:
         """rigid_body/applyPointImpulse: apply an impulse [N s] at a point of the world [m]."""
-        given = finite_vector("impulse", impulse), finite_vector("position", position)
+        given = finite_vector("impulse", impulse), finite_vector("position", position, WORLD)
         body = self.body_of(node)
         if body is not None:
             body.apply_point_impulse(*given)

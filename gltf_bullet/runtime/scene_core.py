@@ -33,7 +33,7 @@ from gltf_bullet.runtime.start_states import SceneStart
 from gltf_bullet.runtime.translation import Translation, translate
 from gltf_bullet.runtime.trigger_reports import TriggerEvent, TriggerReports
 from gltf_bullet.scene import NodeFrames
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, Parts
 
 __all__ = ["PointerWriter", "SceneCore"]
 
@@ -409,9 +409,19 @@ class SceneCore:
         """Return the present model, with the present values of the drives."""
         return self.joint_controls.with_drives(self.model.now)
 
-    def place_node(self, node: int, parent_from_node: FloatArray) -> None:
-        """Set a node's local transform at once, shape [4, 4]; bodies keep their velocity."""
-        self.followers.animator.place(node, parent_from_node)
+    def place_node(
+        self, node: int, parent_from_node: FloatArray, parts: Parts | None = None
+    ) -> None:
+        """Set a node's local transform at once, shape [4, 4]; bodies keep their velocity.
+
+        ``parts``: translation, rotation xyzw and scale, if it was stated so.
+        """
+        self.followers.animator.place(node, parent_from_node, parts)
+        self._put(node, parent_from_node)
+        if parts is not None:
+            self.followers.state_parts(node, parts)
+
+    def _put(self, node: int, parent_from_node: FloatArray) -> None:
         if self.acting is not None and self.acting.moves_freely(node):
             self.refresh()
             return

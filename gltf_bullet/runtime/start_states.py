@@ -61,7 +61,7 @@ class StartStates:
             alive = [scene for known in self._waiting.values() if (scene := known()) is not None]
             others = [other for other in alive if _is_whole(other)]
             worlds = [other.world for other in others]
-            snapshot = EngineSnapshot(self._session, worlds, has_moved=False)
+            snapshot = EngineSnapshot(self._session, worlds, has_moved=False, is_kept=False)
             state = core.state_with(snapshot)
             for other in others:
                 if other is not core:

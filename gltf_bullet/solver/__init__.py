@@ -19,6 +19,7 @@ configure(
                 "engine.stepping",
                 "triggers.watching",
                 "engine.free_steps",
+                "formulas",
             )
         ),  # the contacts' comes with the second
         sources=(_HERE.with_name("numba_aot"), _HERE),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,3 +83,28 @@ def test_a_conversion_that_takes_its_time_says_what_it_does(
     outcome = run("convert", robot, tmp_path / "robot.glb")
     assert outcome.code == 0
     assert "Reading robot.urdf" in outcome.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there, programs are started with open streams")
+@pytest.mark.parametrize("stream", [1, 2])
+def test_a_closed_stream_takes_what_is_printed(stream: int) -> None:
+    """``>&-``: there was a traceback about None."""
+    program = "import os, sys; os.close(int(sys.argv[1])); os.execv(sys.executable, sys.argv[2:])"
+    command = [sys.executable, "-m", "gltf_bullet", "check", str(BOX)]
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(stream), *command],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+
+
+def test_a_table_is_kept_when_a_page_cannot_be_written(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "page.html").mkdir()
+    outcome = run(
+        "simulate", BOX, "--seconds", "0.1",
+        "--csv", tmp_path / "table.csv", "--html", tmp_path / "page.html",
+    )  # fmt: skip
+    assert outcome.code == 2
+    assert "nothing was written for --html" in outcome.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "table.csv"]

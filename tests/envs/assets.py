@@ -13,6 +13,7 @@ from gltf_bullet.envs import DriveAction, EnvConfig, GltfEnv, terms
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "assets"
 CART_POLE = FOLDER / "cart_pole.gltf"
+TASK = FOLDER / "cart_pole_task.gltf"
 GOAL_LINE = FOLDER / "goal_line.gltf"
 REACHER = FOLDER / "reacher.gltf"
 WALKER = FOLDER / "walker.gltf"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ def task(tmp_path: Path) -> Path:
     g.variable(0, "score")
     g.variable(1, "pace")
     g.variable(0.0, "luck")
+    g.variable(False, "over")
     jump, full = g.event("jump"), g.event("full", score=0)
     tick, leap = g.add("event/onTick"), g.add("event/receive", event=jump)
     score, pace = g.add("variable/get", variable=0), g.add("variable/get", variable=1)
@@ -33,7 +35,9 @@ def task(tmp_path: Path) -> Path:
     g._nodes[luck]["flows"] = {"out": {"node": step}}
     g._nodes[step]["flows"] = {"out": {"node": enough}}
     g.flow(tick, luck)
-    g.flow(enough, "true", said)
+    over = g.add("variable/set", {"3": True}, variables=[3])
+    g.flow(enough, "true", over)
+    g._nodes[over]["flows"] = {"out": {"node": said}}
     g.flow(leap, g.add("variable/set", {"0": Out(leaped)}, variables=[0]))
     path = tmp_path / "task.gltf"
     path.write_bytes(acting(g, ball((0, 1, 0))))
@@ -67,6 +71,20 @@ def test_the_reward_and_the_end_are_in_the_file(task: Path) -> None:
     env.close()
 
 
+@pytest.mark.parametrize("by_event", [True, False])
+def test_an_end_of_the_graph_ends_the_step(task: Path, by_event: bool) -> None:
+    # 4 ticks of 4 in a step: 16, and in the second one 20 and, beyond 20, 24, which ends it.
+    end = terms.EventSent(event="full") if by_event else terms.Variable(variable="over")
+    env = GltfEnv(task, replace(config(), terminations=(end,), frame_skip=4))
+    env.reset(seed=1)
+    most = np.array([1.0, -1.0], np.float32)
+    assert env.step(most)[1:3] == (16.0, False)
+    assert env.step(most)[1:3] == (8.0, True)
+    # Of the step, half was made.
+    assert env.scene.time == pytest.approx(6 / 240)
+    env.close()
+
+
 def test_chance_follows_the_seed_of_the_environment(task: Path) -> None:
     def luck(seed: int) -> list[float]:
         env = GltfEnv(task, config())
@@ -84,7 +102,7 @@ def test_chance_follows_the_seed_of_the_environment(task: Path) -> None:
     assert len(set(luck(3))) == 3
 
 
-def test_copies_in_one_world_have_a_graph_each(task: Path) -> None:
+def test_copies_have_a_graph_each(task: Path) -> None:
     env = GltfVectorEnv(task, 3, config())
     env.reset(seed=1)
     actions = np.array([[-1.0, -1.0], [0.0, -1.0], [1.0, 1.0]], np.float32)

@@ -75,6 +75,8 @@ def test_gymnasium_finds_nothing_to_warn_about(
     env = gymnasium.make("gltf_bullet/Gltf-v0", path=FOLDER / f"{asset}.gltf", config=config)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        # It says so of every quantity without a bound.
+        warnings.filterwarnings("ignore", "(?s).*A Box observation space m..imum value is -?infin")
         check_env(env.unwrapped)
     env.close()
 
@@ -376,6 +378,75 @@ def test_actions_out_of_range_are_named_once(make: Make) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         env.step(action)
+
+
+def test_options_of_a_reset_hold_for_that_episode(make: Make) -> None:
+    env = make(REACHER, REACH)
+    goal = "/nodes/12/translation"
+    observed, info = env.reset(seed=0, options={"values": {goal: (0.3, 0.325, 0.1)}})
+    # glTF's Y is Bullet's Z.
+    assert observed[7:10] == pytest.approx([0.3, -0.1, 0.325], abs=1e-6)
+    narrow = ((0.5, 0.325, 0.2), (0.5, 0.325, 0.2))
+    observed, info = env.reset(options={"randomization": {goal: narrow}})
+    assert info["randomization"][goal] == pytest.approx([0.5, 0.325, 0.2])
+    assert observed[7:10] == pytest.approx([0.5, -0.2, 0.325], abs=1e-6)
+    drawn = env.reset(seed=4)[1]["randomization"][goal]
+    assert drawn == pytest.approx(env.reset(seed=4, options={})[1]["randomization"][goal])
+    assert not np.allclose(drawn, narrow[0])
+
+
+def test_an_episode_may_start_from_a_saved_state(make: Make) -> None:
+    env = make(WALKER, replace(WALK, on_reset=shove))
+    env.reset(seed=0)
+    for action in pushes(5, 8):
+        env.step(action)
+    state = env.scene.save_state()
+    quiet = make(WALKER, WALK)
+    quiet.reset(seed=0)
+    start, _ = quiet.reset(seed=0, options={"state": quiet.scene.save_state()})
+    assert (start == quiet.reset(seed=0)[0]).all()
+    later, _ = env.reset(seed=0, options={"state": state})
+    height = list(env.observation_names).index("Torso z")
+    assert later[height] != start[height]
+    assert later[height] == pytest.approx(env.scene.world_from_node("Torso")[2, 3], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"randomisation": {}}, ValueError, "no option 'randomisation'.*did you mean 'randomiz"),
+        ({"goal": 1}, ValueError, "only state, randomization, values"),
+        ({"values": {"/nodes/99/translation": (0, 0, 0)}}, KeyError, "99"),
+        ({"randomization": {"/nodes/12/translation": (1.0, 0.0)}}, ValueError, "empty"),
+        ({"state": 3}, TypeError, "state"),
+    ],
+)
+def test_options_that_there_are_not_are_refused(
+    make: Make, options: dict[str, object], error: type[Exception], text: str
+) -> None:
+    env = make(REACHER, REACH)
+    with pytest.raises(error, match=text):
+        env.reset(options=options)
+
+
+def test_the_config_stays(make: Make) -> None:
+    env = make(CART_POLE, BALANCE)
+    assert env.config is BALANCE
+    with pytest.raises(AttributeError):
+        env.config = RANDOM_MASS  # type: ignore[misc]
+
+
+def test_quantities_without_a_bound_have_none(make: Make) -> None:
+    env = make(WALKER, WALK)
+    low, high = env.observation_space.low, env.observation_space.high
+    for name, bottom, top in zip(env.observation_names, low, high, strict=True):
+        what = name.rpartition(" ")[2]
+        if what in ("qx", "qy", "qz", "qw"):
+            assert (bottom, top) == (-1.0, 1.0)
+        elif what == "touches":
+            assert (bottom, top) == (0.0, 1.0)
+        else:
+            assert (bottom, top) == (-np.inf, np.inf)
 
 
 def test_a_single_term_is_taken() -> None:

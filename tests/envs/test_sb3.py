@@ -15,7 +15,7 @@ import pytest
 
 import gltf_bullet.envs
 from gltf_bullet.envs import EnvConfig, GltfEnv, terms
-from tests.envs.assets import BALANCE, CART_POLE, GOAL_LINE, RANDOM_MASS, pushes
+from tests.envs.assets import BALANCE, CART_POLE, GOAL_LINE, POLE_MASS, RANDOM_MASS, pushes
 
 HAS_SB3 = importlib.util.find_spec("stable_baselines3") is not None
 ROOM = "gltf_bullet.envs.sb3"
@@ -124,18 +124,51 @@ def test_dictionaries_are_stacked_part_by_part(vec_env: Any) -> None:
     envs.close()
 
 
-def test_attributes_and_methods_are_those_of_all_copies(vec_env: Any) -> None:
+def test_attributes_and_methods_are_those_of_copies(vec_env: Any) -> None:
     envs = vec_env(CART_POLE, 3, BALANCE)
     assert envs.get_attr("observation_names") == [envs.envs.observation_names] * 3
     assert envs.get_attr("render_mode", indices=1) == [None]
     assert envs.env_is_wrapped(object, indices=[0, 2]) == [False, False]
-    envs.set_attr("mark", 5)
-    assert envs.get_attr("mark") == [5, 5, 5]
-    assert envs.env_method("close", indices=[1]) == [None]
+    envs.set_attr("mark", 5, indices=[0, 2])
+    assert envs.get_attr("mark", indices=[0, 2]) == [5, 5]
+    envs.reset()
+    assert envs.get_attr("scene", 2) == [envs.envs.episodes[2].scene]
+    assert envs.env_method("get_wrapper_attr", "client_id", indices=[1]) == [
+        envs.envs.episodes[1].scene.client_id
+    ]
     with pytest.raises(AttributeError):
         envs.get_attr("no_such_thing")
+    with pytest.raises(AttributeError):
+        envs.get_attr("mark")  # the second copy has none
     with pytest.raises(RuntimeError, match="step_async"):
         envs.step_wait()
+    envs.close()
+
+
+def test_pictures_are_those_of_copies(vec_env: Any) -> None:
+    envs = vec_env(CART_POLE, 2, BALANCE, render_mode="rgb_array")
+    envs.reset()
+    for _ in range(5):
+        envs.step(np.array([[1.0], [-1.0]], np.float32))
+    assert envs.render_mode == "rgb_array"
+    width, height = envs.envs.config.picture_size
+    first, second = envs.get_images()
+    assert first.shape == second.shape == (height, width, 3)
+    assert (first != second).any()
+    plain = vec_env(CART_POLE, 2, BALANCE)
+    plain.reset()
+    assert plain.get_images() == [None, None]
+    plain.close()
+    envs.close()
+
+
+def test_options_are_those_of_each_copy(vec_env: Any) -> None:
+    envs = vec_env(CART_POLE, 2, BALANCE)
+    envs._options = [{"values": {POLE_MASS: 0.4}}, {}]
+    envs.reset()
+    first, second = envs.get_attr("scene")
+    assert (first.get(POLE_MASS), second.get(POLE_MASS)) == (0.4, pytest.approx(0.1))
+    envs.close()
 
 
 @pytest.mark.skipif(HAS_SB3, reason="Stable-Baselines3 is installed")

@@ -34,9 +34,18 @@ def test_places_and_velocities_are_those_of_nodes_and_bodies(client: int, name: 
         scene.step(20)
         sight.invalidate()
         for node in range(len(scene.nodes)):
-            assert sight.place(node) == pytest.approx(scene.world_from_node(node)[:3, 3], abs=1e-9)
+            world_from_node = scene.world_from_node(node)
+            assert sight.place(node) == pytest.approx(world_from_node[:3, 3], abs=1e-9)
+            columns = world_from_node[:3, :3]
+            axes = columns / np.linalg.norm(columns, axis=0)
+            turn = sight.orientation(node)
+            assert np.array(pybullet.getMatrixFromQuaternion(turn)) == pytest.approx(
+                axes.ravel(), abs=1e-9
+            )
+            assert turn[3] >= 0.0
         for node, body in scene.bodies.items():
             assert sight.velocity(node) == pytest.approx(body.linear_velocity, abs=1e-9)
+            assert sight.spin(node) == pytest.approx(body.angular_velocity, abs=1e-9)
 
 
 def test_joints_are_read_in_the_order_that_was_asked_for(client: int) -> None:

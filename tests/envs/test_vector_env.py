@@ -1,9 +1,12 @@
-"""Many environments at once run as single ones do: gymnasium's and ours in one world."""
+"""Many environments at once run as single ones do: gymnasium's vectors and ours."""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +16,20 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from scipy import ndimage
 
-from gltf_bullet.envs import EnvConfig, GltfEnv, GltfVectorEnv, terms
-from tests.envs.assets import BALANCE, CART_POLE, GOAL_LINE, RANDOM_MASS, pushes, roll
+import gltf_bullet as gb
+from gltf_bullet.envs import EnvConfig, GltfEnv, GltfVectorEnv, StepContext, terms
+from tests.envs.assets import (
+    BALANCE,
+    CART_POLE,
+    GOAL_LINE,
+    POLE_MASS,
+    RANDOM_MASS,
+    TASK,
+    WALK,
+    WALKER,
+    pushes,
+    roll,
+)
 
 SHOT = EnvConfig(
     frame_skip=60,
@@ -49,33 +64,64 @@ def test_processes_and_turns_give_equal_trajectories() -> None:
     assert (rewards == rewards_apart).all()
 
 
-def test_an_environment_that_goes_on_after_close_closes_again() -> None:
-    def worlds() -> int:
-        clients = range(64)
-        return sum(pybullet.getConnectionInfo(k)["isConnected"] for k in clients)
+def open_worlds() -> int:
+    return sum(pybullet.getConnectionInfo(k)["isConnected"] for k in range(64))
 
-    before = worlds()
+
+def test_an_environment_that_goes_on_after_close_closes_again() -> None:
+    before = open_worlds()
     env = GltfVectorEnv(CART_POLE, 2, BALANCE)
     for _ in range(2):
         env.reset(seed=0)
-        assert worlds() == before + 1
+        assert open_worlds() == before + 2
         env.close()
-        assert worlds() == before
+        assert open_worlds() == before
 
 
-@pytest.mark.parametrize("spacing", [0.0, 10.0])
-@pytest.mark.parametrize("config", [BALANCE, RANDOM_MASS], ids=["plain", "randomised"])
-def test_copies_in_one_world_move_as_single_environments_do(
-    config: EnvConfig, spacing: float
+@pytest.mark.parametrize("make", [partial(GltfVectorEnv, count=2), GltfEnv], ids=["many", "one"])
+@pytest.mark.parametrize("path", [CART_POLE, TASK], ids=["plain", "graph"])
+def test_an_environment_that_nobody_holds_gives_its_worlds_back(
+    make: Callable[..., GltfEnv | GltfVectorEnv], path: Path
 ) -> None:
-    actions, count = pushes(20), 3
-    many, rewards = course(GltfVectorEnv(CART_POLE, count, config, spacing=spacing), actions, 7)
+    before = open_worlds()
+    env = make(path, config=EnvConfig(actions=()))
+    env.reset(seed=0)
+    assert open_worlds() > before
+    del env
+    assert open_worlds() == before
+
+
+def test_a_world_that_took_the_place_of_an_abandoned_one_stays_open() -> None:
+    env = GltfEnv(CART_POLE, BALANCE)
+    env.reset(seed=0)
+    assert env.client_id is not None
+    pybullet.disconnect(env.client_id)
+    client = pybullet.connect(pybullet.DIRECT)
+    assert client == env.client_id  # PyBullet gives the lowest free one
+    del env
+    assert pybullet.isConnected(client)
+    pybullet.disconnect(client)
+
+
+@pytest.mark.parametrize(
+    ("path", "config"),
+    [(CART_POLE, BALANCE), (CART_POLE, RANDOM_MASS), (WALKER, WALK), (GOAL_LINE, SHOT)],
+    ids=["plain", "randomised", "contacts", "triggers"],
+)
+@pytest.mark.parametrize("count", [1, 3])
+def test_copies_move_as_single_environments_do_to_the_bit(
+    path: Path, config: EnvConfig, count: int
+) -> None:
+    vector = GltfVectorEnv(path, count, config)
+    drawn = np.random.default_rng(3).uniform(-1.0, 1.0, (12, *vector.single_action_space.shape))
+    actions = drawn.astype(np.float32)
+    many, rewards = course(vector, actions, 7)
     for k in range(count):
-        env = GltfEnv(CART_POLE, config)
+        env = GltfEnv(path, config)
         alone, rewards_alone = roll(env, actions, seed=7 + k)
         env.close()
-        assert np.allclose(many[:, k], alone, atol=1e-9 if spacing == 0.0 else 1e-5)
-        assert rewards[:, k] == pytest.approx(rewards_alone)
+        assert (many[:, k] == alone).all()
+        assert (rewards[:, k] == rewards_alone).all()
 
 
 def test_copies_with_contacts_and_triggers_start_over_on_their_own() -> None:
@@ -85,7 +131,7 @@ def test_copies_with_contacts_and_triggers_start_over_on_their_own() -> None:
     alone, rewards_alone = roll(env, actions, seed=0)
     env.close()
     assert sum(rewards_alone) == 2.0  # once in each of two episodes
-    assert np.allclose(many, alone[:, None], atol=1e-3)
+    assert (many == alone[:, None]).all()
     assert (rewards_alone == rewards.T).all()
 
 
@@ -132,8 +178,103 @@ def test_a_copy_may_start_over_in_the_step_that_ends_its_episode() -> None:
     # Equal episodes: nothing is randomised.
     first = ends.index(True) + 1
     assert ends == [(k + 1) % first == 0 for k in range(30)]
-    with pytest.raises(ValueError, match="NEXT_STEP or SAME_STEP"):
-        GltfVectorEnv(CART_POLE, 2, BALANCE, autoreset_mode=AutoresetMode.DISABLED)
+    with pytest.raises(ValueError, match="NEXT_STEP, SAME_STEP, DISABLED"):
+        GltfVectorEnv(CART_POLE, 2, BALANCE, autoreset_mode="next")  # type: ignore[arg-type]
+
+
+def test_without_autoreset_a_mask_says_who_starts_anew() -> None:
+    ours, theirs = (
+        GltfVectorEnv(CART_POLE, 3, RANDOM_MASS, autoreset_mode=AutoresetMode.DISABLED),
+        SyncVectorEnv(
+            [partial(GltfEnv, CART_POLE, RANDOM_MASS)] * 3, autoreset_mode=AutoresetMode.DISABLED
+        ),
+    )
+    seen, told = zip(*(env.reset(seed=5) for env in (ours, theirs)), strict=True)
+    assert (seen[0] == seen[1]).all()
+    restarts = 0
+    for action in pushes(24, 3)[:, :, None]:
+        steps = [env.step(action) for env in (ours, theirs)]
+        for one, other in zip(steps[0][:4], steps[1][:4], strict=True):
+            assert (one == other).all()
+        over = steps[0][2] | steps[0][3]
+        if over.any():
+            restarts += 1
+            with pytest.raises(ResetNeeded, match="reset_mask"):
+                ours.step(action)
+            seen, told = zip(
+                *(env.reset(options={"reset_mask": over.copy()}) for env in (ours, theirs)),
+                strict=True,
+            )
+            assert (seen[0] == seen[1]).all()
+            assert told[0]["_randomization"].tolist() == over.tolist()
+            mass = [info["randomization"][POLE_MASS] for info in told]
+            assert (mass[0] == mass[1]).all()
+    assert restarts > 1
+    with pytest.raises(ValueError, match="reset_mask must be 3 booleans"):
+        ours.reset(options={"reset_mask": np.ones(3)})
+    ours.close()
+    theirs.close()
+
+
+def test_each_copy_may_have_options_of_its_own() -> None:
+    env = GltfVectorEnv(CART_POLE, 2, RANDOM_MASS)
+    _, told = env.reset(seed=1, options=[{"values": {POLE_MASS: 0.4}}, {}])
+    masses = [copy.scene.get(POLE_MASS) for copy in env.copies]
+    assert masses == [0.4, pytest.approx(told["randomization"][POLE_MASS][1])]
+    env.reset(options={"values": {POLE_MASS: 0.3}})
+    assert env.call("scene")[1].get(POLE_MASS) == 0.3
+    with pytest.raises(ValueError, match="options of 1 copies"):
+        env.reset(options=[{}])
+    env.close()
+
+
+def test_copies_are_asked_by_name() -> None:
+    env = GltfVectorEnv(CART_POLE, 2, BALANCE, render_mode="rgb_array")
+    with pytest.raises(ResetNeeded):
+        env.get_attr("scene")
+    assert env.get_attr("client_id") == (None, None)
+    env.reset(seed=1)
+    for _ in range(5):
+        env.step(np.array([[1.0], [-1.0]], np.float32))
+    assert env.get_attr("client_id") == tuple(e.scene.client_id for e in env.episodes)
+    first, second = env.call("render")
+    assert first.shape == second.shape == (*reversed(env.config.picture_size), 3)
+    assert (first != second).any()
+    env.set_attr("level", [1, 2])
+    assert env.get_attr("level") == (1, 2)
+    with pytest.raises(ValueError, match="3 values"):
+        env.set_attr("level", [1, 2, 3])
+    for name in ("config", "client_id"):
+        with pytest.raises(AttributeError):
+            env.set_attr(name, None)
+    with pytest.raises(AttributeError):
+        env.config = BALANCE  # type: ignore[misc]
+    again = pickle.loads(pickle.dumps(env))  # noqa: S301
+    again.reset(seed=1)
+    assert again.get_attr("observation_names") == env.get_attr("observation_names")
+    again.close()
+    env.close()
+
+
+def stands(scene: gb.Scene, _: StepContext) -> bool:
+    return abs(scene.joints["Hinge"].position) < 0.01
+
+
+def test_success_is_told_of_each_copy() -> None:
+    config = replace(BALANCE, success=stands)
+    env = GltfVectorEnv(CART_POLE, 2, config, autoreset_mode=AutoresetMode.SAME_STEP)
+    env.reset(seed=1)
+    for action in pushes(10, 2)[:, :, None]:
+        seen, _, terminated, truncated, infos = env.step(action)
+        over = terminated | truncated
+        for k in range(2):
+            hinge = (infos["final_obs"][k] if over[k] else seen[k])[
+                env.observation_names.index("Hinge position")
+            ]
+            assert infos["is_success"][k] == (abs(hinge) < 0.01)
+            if over[k]:
+                assert infos["final_info"]["is_success"][k] == infos["is_success"][k]
+    env.close()
 
 
 def test_numbers_of_copies_seeds_and_actions_are_checked() -> None:
@@ -150,7 +291,7 @@ def test_numbers_of_copies_seeds_and_actions_are_checked() -> None:
     env.close()
 
 
-def test_one_picture_shows_all_copies() -> None:
+def test_one_picture_has_a_tile_for_each_copy() -> None:
     with pytest.raises(ValueError, match="render_mode"):
         GltfVectorEnv(CART_POLE, 2, BALANCE, render_mode="human")
     env = GltfVectorEnv(CART_POLE, 4, BALANCE, render_mode="rgb_array")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pybullet
@@ -182,5 +183,37 @@ def test_what_is_said_of_joints_without_numbers_is_so(
     assert ("were put back" in str(caught.value)) == comes_back
     assert ("restore a state" in str(caught.value)) != comes_back
     scene.restore_state(state)
+    scene.step()
+    assert np.isfinite(scene.node_matrices).all()
+
+
+HUGE = 10**400
+"""JSON and Python hold it; floats do not."""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda scene: scene.ray_cast((HUGE, 0, 0), (0, 0, 0)),
+        lambda scene: scene.set_drive_targets([HUGE]),
+        lambda scene: scene.set_drive_targets({"HingeOnDoor": HUGE}),
+        lambda scene: scene.joints["HingeOnDoor"].set_position(HUGE),
+        lambda scene: scene.joints["HingeOnDoor"].set_position(1e300),
+        lambda scene: scene.joints["HingeOnDoor"].set_gains(HUGE, 1.0),
+        lambda scene: scene.joints["HingeOnDoor"].set_gains(1.0, 1e300),
+        lambda scene: scene.bodies["Door"].apply_force([HUGE, 0, 0]),
+        lambda scene: scene.bodies["Door"].apply_impulse([0, 0, 1e300]),
+        lambda scene: setattr(scene.bodies["Door"], "position", [HUGE, 0, 0]),
+        lambda scene: setattr(scene.bodies["Door"], "orientation", [HUGE, 0, 0, 1]),
+        lambda scene: scene.inverse_kinematics("Door", [1e300, 0, 0]),
+        lambda scene: scene.render(camera=gb.Camera.looking([HUGE, 0, 0], [0, 0, 0])),
+    ],
+)
+def test_numbers_that_nothing_can_carry_are_refused(client: int, call: Any) -> None:
+    """They ended in a bare OverflowError, or in a state that is not finite some steps later."""
+    scene = gb.load_gltf(ASSETS / "hinge_door.gltf", client)
+    with pytest.raises(ValueError, match="must be") as caught:
+        call(scene)
+    assert len(str(caught.value)) < 250
     scene.step()
     assert np.isfinite(scene.node_matrices).all()

@@ -407,3 +407,45 @@ def test_bounds_of_joints_can_be_taken_away(endless: float) -> None:
             scene.set(pointer, endless)
             assert scene.get(pointer) == math.inf
             scene.step()
+
+
+def test_what_is_set_of_a_node_is_got_to_the_bit() -> None:
+    """Signs and last digits too: ``math/eq`` of a graph compares them. Below turned nodes, and of
+    bodies until they move; also after another edit, and after a snapshot is taken back.
+    """
+    rng = np.random.default_rng(3)
+    shape = {"geometry": {"shape": 0}}
+    nodes = [
+        {"children": [1, 2], "rotation": [0.5, 0.5, -0.5, 0.5], "scale": [2, 2, 2]},
+        {"name": "Plain", "translation": [0.1, 0.2, 0.3]},
+        {
+            "name": "Body", "translation": [5, 5, 5],
+            "extensions": {KHR: {"motion": {"mass": 1.0}, "collider": shape}},
+        },
+        {"name": "Other", "extensions": {KHR: {"motion": {"mass": 1.0}, "collider": shape}}},
+    ]  # fmt: skip
+    content = {
+        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 3]}], "nodes": nodes,
+        "extensionsUsed": [KHR, SHAPES],
+        "extensions": {SHAPES: {"shapes": [{"type": "sphere", "sphere": {"radius": 0.1}}]}},
+    }  # fmt: skip
+    with world(json.dumps(content).encode()) as scene:
+        scene.step()
+        for node in (1, 2):
+            turn = rng.normal(size=4)
+            stated = {
+                "translation": rng.normal(size=3).tolist(),
+                "rotation": (turn / np.linalg.norm(turn)).tolist(),
+                "scale": [3.0, 3.0, 3.0],
+            }
+            for field, value in stated.items():
+                scene.set(f"/nodes/{node}/{field}", value)
+            for repeat in range(3):
+                for field, value in stated.items():
+                    assert scene.get(f"/nodes/{node}/{field}").tolist() == value, (node, repeat)
+                if repeat == 0 and node == 1:
+                    scene.set("/nodes/3/extensions/KHR_physics_rigid_bodies/motion/mass", 2.0)
+                if repeat == 1 and node == 1:
+                    state = scene.save_state()
+                    scene.set("/nodes/1/translation", [9, 9, 9])
+                    scene.restore_state(state)

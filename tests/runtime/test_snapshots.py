@@ -160,6 +160,23 @@ def test_driven_bodies_in_contact_replay_identically_to_the_bit(name: str) -> No
         assert run(scene, 120) == first
 
 
+def test_a_state_is_pickled_whatever_became_of_its_world() -> None:
+    """Its bytes are made when it is saved: pickling neither needs nor moves the world."""
+    with world(busy_scene()) as scene:
+        deterministic(scene).step(150)
+        state = scene.save_state()
+        expected = run(scene, 50)
+        other = gb.load_gltf(compound_pile(1), scene.client_id)
+        scene.step(3)
+        before = scene.node_matrices.tobytes()
+        pickled = pickle.dumps(state)
+        assert scene.node_matrices.tobytes() == before
+        other.remove()
+        scene.restore_state(pickle.loads(pickled))  # noqa: S301  # our own
+        assert run(scene, 50) == expected
+    assert pickle.dumps(state) == pickled
+
+
 def compound_pile(count: int, seed: int = 0) -> bytes:
     """Bodies of a box, a sphere and a capsule each, falling onto a floor one upon the other."""
     random = np.random.default_rng(seed)

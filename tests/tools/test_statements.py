@@ -43,7 +43,7 @@ STATEMENTS: dict[tuple[str, str], str] = {
     ("training.md", "`env.unwrapped.observation_names` says what each number is"):
         "tests/envs/test_gltf_env.py",
     ("training.md", "one picture of all copies"):
-        "tests/envs/test_vector_env.py::test_one_picture_shows_all_copies",
+        "tests/envs/test_vector_env.py::test_one_picture_has_a_tile_for_each_copy",
     ("training.md", "return 34.6 to 200 of 200"):
         "tests/examples/test_training.py::test_the_cart_learns_to_balance_its_pole",
     ("training.md", "return 23.7 to 200 of 200"):

@@ -46,7 +46,7 @@ def test_a_class_is_read_as_it_is_written(tmp_path: Path) -> None:
         'class Some:\n    """A :class:`~a.b.Thing`."""\n\n'
         '    near: int\n    """``None | 1``\n    lines."""\n'
         "    far: dict = field(default_factory=dict)\n"
-        '    def seen(self):\n        """What it gives."""\n'
+        '    def formula(self):\n        """What it gives."""\n'
     )
     (some,) = described_classes(source).values()
     assert some.what == "A `Thing`."

@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
+from gltf_bullet.bounds import DRAWN_TRIGGERS
 from tests.figures import Figure
+from tests.physics.scenes import world
 
 KHR = "KHR_physics_rigid_bodies"
 ROOT = Path(__file__).resolve().parents[2]
@@ -227,3 +229,56 @@ def test_a_picture_of_zeros_without_bytes_is_refused_too() -> None:
     }
     report = gb.check(json.dumps(document).encode())
     assert {issue.code for issue in report.issues} == {"ACCESSOR_OF_ZEROS"}
+
+
+def test_thousands_of_joints_take_as_long_as_they_are_many(cost: Measure, figure: Figure) -> None:
+    def ring(count: int) -> dict[str, Any]:
+        """Each body's joint leads to the next one; half of the joint nodes do not move."""
+        members = crowd(count, 3.0)
+        joints = [
+            {"extensions": {KHR: {"joint": {"joint": 0, "connectedNode": (k + 1) % count}}}}
+            for k in range(count)
+        ]
+        for k, node in enumerate(members["nodes"]):
+            if k % 2:
+                node["children"] = [count + k]
+        fixed = {"linearAxes": [0, 1, 2], "min": 0, "max": 0}
+        members["extensions"][KHR] = {"physicsJoints": [{"limits": [fixed]}]}
+        return {**members, "nodes": members["nodes"] + joints}
+
+    few, many = cost(ring(600)), cost(ring(3000))
+    figure("3000 joints", many.seconds, most=12.0, unit="s")  # over 20 before
+    figure("five times as many", many.seconds / few.seconds, most=9.0, unit="times")
+
+
+def test_more_bodies_than_the_engine_can_make_are_refused(cost: Measure, figure: Figure) -> None:
+    found = cost(crowd(20_001, 3.0))
+    assert "TOO_MANY_BODIES" in found.codes
+    figure("time", found.seconds, most=15.0, unit="s")
+    assert "TOO_MANY_BODIES" not in cost(crowd(2000, 3.0)).codes
+
+
+def test_morph_targets_that_repeat_each_other_are_bounded(cost: Measure, figure: Figure) -> None:
+    shape = {"attributes": {"POSITION": 0}, "targets": [{"POSITION": 0}] * 1000}
+    members = {
+        "accessors": [points(30_000)],
+        "meshes": [{"primitives": [shape]}],
+        "nodes": [{"mesh": 0, "extensions": {KHR: {"collider": {"geometry": {"mesh": 0}}}}}],
+    }
+    found = cost(members)
+    assert "TARGETS_REPEATED" in found.codes
+    figure("memory", found.megabytes, most=250, unit="MB")  # 751 before
+    few = {"attributes": {"POSITION": 0}, "targets": [{"POSITION": 0}] * 100}
+    assert "TARGETS_REPEATED" not in cost({**members, "meshes": [{"primitives": [few]}]}).codes
+
+
+def test_a_picture_draws_some_of_thousands_of_triggers() -> None:
+    count = DRAWN_TRIGGERS + 1
+    members = crowd(count, 2.0)
+    for node in members["nodes"]:
+        node["extensions"] = {KHR: {"trigger": {"geometry": {"shape": 0}}}}
+    document = {"asset": {"version": "2.0"}, "extensionsUsed": [KHR], "scene": 0, **members}
+    document["scenes"] = [{"nodes": list(range(count))}]
+    told = pytest.warns(RuntimeWarning, match=f"{count} volumes.*{DRAWN_TRIGGERS} of them")
+    with world(json.dumps(document).encode()) as scene, told:
+        scene.render(size=(32, 32), triggers=True)

@@ -34,7 +34,8 @@ def bench(
             "formulas. 'solve' alone: joints against a loop by hand. 'drops' alone: limbs "
             "thrown on a floor; --repeats times ten of each. 'start' alone: compiling, and the "
             "first step of a new process. 'worlds' alone: 300 scenes in one world. 'robots' "
-            "alone: first loads, further copies and steps of robots of pybullet_data."
+            "alone: first loads, further copies and steps of robots of pybullet_data. 'steps' "
+            "alone: a step of every example and shared asset against the bare engine's."
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Pairs of measurements per row.")] = 5,
@@ -56,6 +57,9 @@ def bench(
         return
     if rows == ["drops"]:
         _bench_drops(10 * repeats, as_json)
+        return
+    if rows == ["steps"]:
+        _bench_steps(repeats, as_json)
         return
     if rows == ["start"]:
         _bench_start(repeats, as_json)
@@ -90,6 +94,40 @@ def bench(
         ("Row", "What", "Ours>", "PyBullet>", "Unit", "Value>", "Goal>", ""),
         (_cells(row, found) for row, found in results),
     )
+
+
+def _bench_steps(repeats: int, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from gltf_bullet.cli.output import console, print_json, print_table
+    from tools.bench.assets import ASSETS
+    from tools.bench.step_tax import step_taxes, summary
+
+    _need_examples(ASSETS)
+    for after in (0.125, 4.0):
+        taxes = step_taxes(repeats, after)
+        found = summary(taxes)
+        dearest = sorted(taxes, key=lambda tax: tax.ours / tax.bare, reverse=True)
+        if as_json:
+            print_json([{"after_s": after, **found}, *map(asdict, dearest)])
+            continue
+        print_table(
+            console(),
+            f"Steps from {after} s on: " + ", ".join(f"{k} {v:.3g}" for k, v in found.items()),
+            ("File", "Bodies>", "Joints>", "Triggers>", "Ours [us]>", "Bare [us]>", "Ratio>"),
+            (
+                (
+                    t.name,
+                    t.bodies,
+                    t.joints,
+                    t.triggers,
+                    f"{t.ours:.1f}",
+                    f"{t.bare:.1f}",
+                    f"{t.ours / t.bare:.1f}",
+                )
+                for t in dearest[:15]
+            ),
+        )
 
 
 def _bench_contact(as_json: bool) -> None:

@@ -6,14 +6,17 @@ Kernels call the engine for it, or, where they cannot, Python does with the same
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.free_table import FreeTable
+from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.numba_aot import IntTable
+from gltf_bullet.planning.body_sizes import BodySize
+from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine.free_loads import clear_contacts, find_load, note_contact
 from gltf_bullet.solver.engine.free_motion import (
     ENERGY_DRIFT,
@@ -25,6 +28,7 @@ from gltf_bullet.solver.engine.free_records import FREE, HEADER
 from gltf_bullet.solver.engine.free_steps import after_free, before_free
 from gltf_bullet.transforms import FloatArray, Vec3
 
+_MOST_PROBES = 3
 _SOFT_BODY = 3
 """Type of bodies that exert forces which are not among the contacts."""
 Load: TypeAlias = tuple[int, Sequence[float], Sequence[float]]
@@ -79,9 +83,25 @@ class FreeMotion:
             size = table.sizes[row]
             self.values[at + FREE.body_id] = ids[row]
             if size is not None:
-                self.values[at + FREE.half_length] = size.half_length
-                self.values[at + FREE.reach] = size.reach
+                self._set_size(at, size)
         self.set_table(table)
+
+    def _set_size(self, at: int, size: BodySize) -> None:
+        """Note the size of the body whose numbers begin at a place."""
+        values, count = self.values, len(size.probes)
+        values[at + FREE.half_length], values[at + FREE.reach] = size.half_length, size.reach
+        values[at + FREE.half_thickness] = size.half_thickness
+        values[at + FREE.is_ball], values[at + FREE.is_central] = size.is_ball, size.is_central
+        if count <= _MOST_PROBES:
+            values[at + FREE.probe_count] = count
+            values[at + FREE.probes : at + FREE.probes + 3 * count] = size.probes.ravel()
+            values[at + FREE.reaches : at + FREE.reaches + count] = size.reaches
+
+    def set_stopped(self, rows: Collection[int]) -> None:
+        """Note which bodies were put back to a surface."""
+        self._bodies[:, FREE.is_stopped] = 0.0
+        for row in rows:
+            self.values[self._places[row] + FREE.is_stopped] = 1.0
 
     def set_table(self, table: FreeTable) -> None:
         """Use other masses, moments and surfaces of the same bodies."""
@@ -215,19 +235,20 @@ class FreeMotion:
             return
         values[HEADER.is_first] = 0.0
         clear_contacts(values)
-        touching: dict[int, list[tuple[int, int]]] = {}
-        for point in pybullet.getContactPoints(physicsClientId=client_id) or ():
-            _, first, second, link, other, *points, _, force, f, along, g, across = point
-            row = np.concatenate([(first, second, link, other), *points, along, across])
-            note_contact(values, np.append(row, (point[8], force, f, g)), dt)
-            for body in (first, second):
-                touching.setdefault(body, []).extend([(first, link), (second, other)])
+        rows = python_contacts(client_id).reshape(-1, ROW_SIZE)
+        for contact in rows:
+            note_contact(values, contact, dt)
+        links = rows[:, :4].astype(np.intp).tolist()
         for at in self._places.values():
             if values[at + FREE.is_held] or not values[at + FREE.mass]:
                 continue
             body = self._read(at)
             _, has_torque = find_load(values, at, dt, *gravity)
-            if has_torque and any(_rolls(client_id, *link) for link in touching.get(body, ())):
+            if has_torque and any(
+                _rolls(client_id, a, link) or _rolls(client_id, b, other)
+                for a, b, link, other in links
+                if body in (a, b)
+            ):
                 values[at + FREE.load + 3 : at + FREE.load + 6] = 0.0
 
     def find_fast(self) -> list[int]:

@@ -155,6 +155,8 @@ def read_contacts(
         return np.array([row[column] for row in rows], dtype=np.float64)
 
     friction = numbers(10)[:, None] * vectors(11) + numbers(12)[:, None] * vectors(13)
+    # Points that do not press were not solved: PyBullet tells the friction of an earlier step.
+    friction[numbers(9) == 0.0] = 0.0
     return Contacts(
         node_a=nodes[:, 0],
         node_b=nodes[:, 1],

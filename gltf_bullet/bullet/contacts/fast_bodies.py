@@ -21,6 +21,7 @@ import pybullet
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.planning.body_sizes import BodySize
+from gltf_bullet.solver.engine.free_motion import turned_share
 from gltf_bullet.transforms import (
     FloatArray,
     Vec3,
@@ -45,8 +46,6 @@ _STEADY = 0.01
 """Share of ``TOUCH`` by which a rotation may move the surface and still be neglected."""
 _SAMPLES = 9
 """Number of poses sampled on a path."""
-_LARGEST_TURN = 0.25 * math.pi
-"""[rad] in a step, above which the engine turns bodies by less than their spin says."""
 _BISECTIONS = 12
 """Number of bisections between two samples: to a tenth of ``TOUCH`` at 50 m/s."""
 
@@ -95,6 +94,8 @@ class FastPath:
 
     def probe_paths(self, *, from_surface: bool) -> tuple[FloatArray, FloatArray]:
         """Return rays along the paths of the probes, longer by their reaches: starts and ends.
+
+        Kernels cast them before: only bodies with a hit come here.
 
         Args:
             from_surface: Rays of balls begin just outside: from inside they hit the ball itself,
@@ -171,19 +172,6 @@ class FastPath:
         position, rotation = self.pose_after(share)
         reach = self.size.support(matrices_from_quats(rotation).T @ -normal, groups)
         return float(normal @ (position - np.array(point))) - reach
-
-
-def _turned_share(angle: float) -> float:
-    """Return the share of the turn that a spin makes in a step [rad] by which the engine turns.
-
-    It limits the angle, but not the axis that it multiplies with the sine of half of it. Of 3240
-    shots 18 were lost that spun at 150 to 700 rad/s once a corner had hit: turned back by the whole
-    angle they seemed to have begun in the wall.
-    """
-    if angle <= _LARGEST_TURN:
-        return 1.0
-    tangent = angle / _LARGEST_TURN * math.tan(0.5 * _LARGEST_TURN)
-    return 2.0 * math.atan(tangent) / angle
 
 
 _MOST_TRIES = 3
@@ -302,6 +290,7 @@ class FastBodies:
     def _set_stops(self, state: FastState) -> None:
         """Set the state; bodies that were put back begin the next step at a surface."""
         self.state = state
+        self._motion.set_stopped({row for (row, _, _), _ in state.stops})
         self._set_pair_restitution(
             [
                 ((self.ids[row], k - 1), (body, link))
@@ -317,7 +306,7 @@ class FastBodies:
             raise ValueError("only bodies with a size are sought")
         position, rotation, velocity, spin = self._motion.state_of(row)
         travel, turned = step * velocity, step * spin
-        turned *= _turned_share(math.hypot(*turned.tolist()))
+        turned *= turned_share(math.hypot(*turned.tolist()))
         return FastPath(row, size, position, rotation, travel, turned)
 
     def _groups_that_meet(self, row: int, body: int, link: int) -> list[int]:

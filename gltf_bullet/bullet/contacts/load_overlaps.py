@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.session import EngineLink, SolidLink
 from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, Severity
 from gltf_bullet.model import may_collide
-from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.planning.contacts.touching_boxes import touching_boxes
+from gltf_bullet.transforms import Vec3
 
 BODIES_OVERLAP = IssueKind(
     "BODIES_OVERLAP",
@@ -69,7 +69,7 @@ def find_overlaps(
         return []
     boxes = np.array([pybullet.getAABB(*link, physicsClientId=client_id) for _, link, _ in solid])
     found = []
-    for i, j in _touching(boxes[:, 0] + 0.5 * DEEP, boxes[:, 1] - 0.5 * DEEP).tolist():
+    for i, j in touching_boxes(boxes[:, 0] + 0.5 * DEEP, boxes[:, 1] - 0.5 * DEEP).tolist():
         (m, a, one), (n, b, other) = solid[i], solid[j]
         if not (one.key.is_dynamic or other.key.is_dynamic):
             continue
@@ -108,22 +108,3 @@ def overlap_issues(
     for (node, other), depth in deepest.items():
         sink.report(BODIES_OVERLAP, JsonPointer(f"/nodes/{node}"), depth=depth, other=other)
     return sink.issues
-
-
-def _touching(low: FloatArray, high: FloatArray) -> npt.NDArray[np.intp]:
-    """Return the pairs of boxes that overlap, by sweep and prune, shape [k, 2]."""
-    # Infinite planes reach 1e30 in the engine.
-    spread = [float(np.ptp(np.clip(0.5 * (low + high)[:, k], -1e6, 1e6))) for k in range(3)]
-    axis = int(np.argmax(spread))
-    order = np.argsort(low[:, axis], kind="stable")
-    low, high = low[order], high[order]
-    ends = np.searchsorted(low[:, axis], high[:, axis], side="right")
-    counts = np.maximum(ends - np.arange(len(low)) - 1, 0)
-    first = np.repeat(np.arange(len(low)), counts)
-    starts = np.repeat(np.cumsum(counts) - counts, counts)
-    second = first + 1 + np.arange(len(first)) - starts
-    for k in range(3):
-        meets = (low[first, k] <= high[second, k]) & (low[second, k] <= high[first, k])
-        first, second = first[meets], second[meets]
-    pairs: npt.NDArray[np.intp] = np.sort(np.stack([order[first], order[second]], axis=1), axis=1)
-    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]

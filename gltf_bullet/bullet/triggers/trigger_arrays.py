@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -22,8 +22,17 @@ from gltf_bullet.planning.triggers import TriggerPlans
 from gltf_bullet.solver.engine.stepping import Watcher, watcher_at
 from gltf_bullet.solver.tables import Place
 from gltf_bullet.solver.triggers import layout
-from gltf_bullet.solver.triggers.layout import FRAME, PAIR, PART, PLACE, SOURCE, triggers_at
-from gltf_bullet.solver.triggers.watching import FAST_SHARE, FIND, FOLLOW, watch
+from gltf_bullet.solver.triggers.layout import (
+    FIND,
+    FOLLOW,
+    FRAME,
+    PAIR,
+    PART,
+    PLACE,
+    SOURCE,
+    triggers_at,
+)  # fmt: skip
+from gltf_bullet.solver.triggers.watching import FAST_SHARE, watch
 from gltf_bullet.transforms import (
     FloatArray,
     IntArray,
@@ -69,6 +78,8 @@ class Frames:
         self.rotations = linear
 
 
+_SURE = 0.5
+"""Share of a gap, or of a depth, that two parts may move before the engine is asked again."""
 _FIRST_ROOM = 16
 """Pairs that there is room for at first."""
 
@@ -116,6 +127,12 @@ class TriggerArrays:
         self._colliders = self._view(places["collider"])
         self._volumes = self._view(places["volume"])
         self._poses = self._numbers[places["free_pose"].where]
+        self._known = self._table[places["known"].where]
+        self._margins = self._numbers[places["margin"].where]
+        self.remembers = bool(triggers_at(self._table, 0).remembers)
+        """True if kernels can know which colliders are inside."""
+        self.is_known = False
+        """True if they do."""
         self._sources = self._table[places["frame_source"].where].reshape(-1, SOURCE.size)
         self._collider_places = self._table[places["collider_place"].where].reshape(-1, PLACE.size)
         self._volume_places = self._table[places["volume_place"].where].reshape(-1, PLACE.size)
@@ -170,6 +187,7 @@ class TriggerArrays:
         self.widest: FloatArray = np.zeros(len(thinnest))
         """Per frame of colliders, the largest radius of a ball that holds one [m]."""
         np.maximum.at(self.widest, self.frame_of, self._colliders[:, PART.outer])
+        self._frames[: len(thinnest), FRAME.widest] = self.widest
 
     # --- where everything is ------------------------------------------------------------------
 
@@ -183,8 +201,39 @@ class TriggerArrays:
         """Speeds of the frames of colliders in the last step [m/s]; a view."""
         return self._frames[: len(self.frame_nodes), FRAME.speed]
 
+    def set_inside(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Let kernels know which colliders are inside: volume and collider of each."""
+        if self.remembers:
+            self._set_known(True)
+            self._known &= ~layout.INSIDE
+            for volume, collider in pairs:
+                self._known[volume * len(self.frame_of) + collider] |= layout.INSIDE
+
+    def note_gap(self, volume: int, collider: int, gap: float) -> None:
+        """Remember the gap [m] of a pair that the engine was asked for; negative inside."""
+        if self.remembers:
+            key = volume * len(self.frame_of) + collider
+            reach = self.thickness(volume, collider)  # as far as the engine looked
+            self._margins[key] = _SURE * min(abs(gap), reach)
+            self._known[key] &= ~layout.TOUCHED
+            self._known[key] |= layout.TOUCHED if gap <= 0.0 else 0
+
+    def forget_gaps(self) -> None:
+        """Let the engine be asked for all pairs again."""
+        self._margins[:] = 0.0
+
+    def forget(self) -> None:
+        """Forget what kernels know: the next step is looked at by Python."""
+        self.forget_gaps()
+        self._set_known(False)
+
+    def _set_known(self, is_known: bool) -> None:
+        self.is_known = is_known
+        triggers_at(self._table, 0).is_known = is_known
+
     def place_anew(self, world_from_node: FloatArray) -> None:
         """Put all frames where the nodes are."""
+        self.forget_gaps()
         self._nodes.move(world_from_node)
         self.places[:, :9] = self._nodes.rotations.reshape(-1, 9)
         self.places[:, 9:] = self._nodes.positions
@@ -218,6 +267,7 @@ class TriggerArrays:
         row = self._frames[frame]
         row[FRAME.before : FRAME.before + 9] = row[FRAME.now : FRAME.now + 9]
         row[FRAME.before + 9 : FRAME.before + 12] = position
+        self.forget_gaps()  # what it went is not told by where it began any more
 
     def are_near(self, volume: int, collider: int) -> bool:
         """Tell whether the balls around a volume and a collider overlap now."""

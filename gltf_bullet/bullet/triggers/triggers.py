@@ -20,11 +20,8 @@ from gltf_bullet.bullet.triggers.overlap_probe import Probe, ScrewMotion, Solid,
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.planning.triggers import TriggerPlans
 from gltf_bullet.scene import NodeTree
-from gltf_bullet.solver.triggers.layout import PASSES, TOUCHES, UNSURE
+from gltf_bullet.solver.triggers.layout import JUMP, PASSES, TOUCHES, UNSURE
 from gltf_bullet.transforms import FloatArray, IntArray
-
-_JUMP = 2.0
-"""Ratio of displacement to that of the velocities, above which a body was put where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +77,10 @@ class Triggers:
         plans, bodies = plan.triggers, plan.bodies.bodies
         self.plans = plans
         self._overlaps: frozenset[int] = frozenset()
+        self._recalled: (
+            tuple[TriggerMemory, FloatArray, frozenset[int], FloatArray, FloatArray] | None
+        ) = None
+        """The state that was restored last, and what it has set."""
         self._velocities_of = velocities_of
         self.is_idle = not plans.volumes or not plans.colliders
         """True if there are no triggers, or no colliders for them."""
@@ -181,6 +182,12 @@ class Triggers:
         """
         if self.is_idle:
             return
+        arrays, known = self._arrays, self._recalled
+        if known is not None and known[0] is memory and known[1] is world_from_node:
+            # Every episode of an environment begins so.
+            _, _, self._overlaps, arrays.places[:], arrays.speeds[:] = known
+            arrays.forget()
+            return
         row_of = {node: row for row, node in enumerate(self.plans.nodes)}
         column_of = {c.node: column for column, c in enumerate(self.plans.colliders)}
         self._overlaps = frozenset(
@@ -188,12 +195,14 @@ class Triggers:
             for trigger, collider in memory.overlaps
             if trigger in row_of and collider in column_of
         )
-        arrays = self._arrays
         arrays.place_anew(world_from_node)
+        arrays.forget()
         for place, node in zip(arrays.places, arrays.nodes, strict=True):
             place[:] = memory.places.get(node, place)
         if len(memory.speeds) == len(arrays.speeds):
             arrays.speeds[:] = memory.speeds
+        places, speeds = arrays.places.copy(), arrays.speeds.copy()
+        self._recalled = (memory, world_from_node, self._overlaps, places, speeds)
 
     # --- the step -----------------------------------------------------------------------------
 
@@ -202,19 +211,24 @@ class Triggers:
         """True if any collider is inside a volume."""
         return bool(self._overlaps)
 
+    @property
+    def need_looks(self) -> bool:
+        """True if Python has to see if a collider that is inside of a volume stays there."""
+        return bool(self._overlaps) and not self._arrays.is_known
+
     def watcher(self, free_bodies: Sequence[int]) -> IntArray:
         """Return the array by which kernels find pairs; see :meth:`after_watched_step`."""
         return self._arrays.watcher(free_bodies)
 
     def after_watched_step(self, count: int, time_step: float) -> list[Crossing]:
         """Do as :meth:`after_step` does, where a kernel has found ``count`` pairs already."""
-        if not count and not self._overlaps:
-            return []
         if count < 0:
             self._correct_starts(self._arrays.fast(), time_step)
             count = self._arrays.find(time_step)
         elif not self._arrays.is_room(count):
             count = self._arrays.find(time_step)
+        if not count and not self.need_looks:
+            return []
         return self._settle(self._arrays.pairs(count))
 
     def after_step(
@@ -248,7 +262,7 @@ class Triggers:
             if self._is_body[frame]:
                 velocity, _ = self._velocities_of(arrays.frame_nodes[frame])
             speed = max(float(np.linalg.norm(velocity)), float(arrays.speeds[frame]))
-            if way > _JUMP * time_step * speed + 0.5 * arrays.widest[frame]:
+            if way > JUMP * time_step * speed + 0.5 * arrays.widest[frame]:
                 arrays.begin_at(frame, now - time_step * velocity)
 
     def _settle(self, pairs: Sequence[Sequence[int]]) -> list[Crossing]:
@@ -260,6 +274,11 @@ class Triggers:
             for volume, collider, state in pairs
             if state & TOUCHES or (state & UNSURE and (volume, collider) in asked)
         }
+        self._arrays.set_inside(
+            (volume, collider)
+            for volume, collider, state in pairs
+            if state & TOUCHES or (state & UNSURE and (volume, collider) in asked)
+        )
         came, went = now - self._overlaps, self._overlaps - now
         passing = [
             (volume, collider)
@@ -283,17 +302,19 @@ class Triggers:
         volume_frames = arrays.frames_of_volumes([volume for volume, _ in pairs])
         frames = [arrays.frame_of[collider] for _, collider in pairs]
         poses = arrays.poses([*volume_frames, *frames])
-        return {
-            (volume, collider)
-            for (volume, collider), volume_frame, frame in zip(
-                pairs, volume_frames, frames, strict=True
-            )
-            if self._probe.gap(
+        found = set()
+        for (volume, collider), volume_frame, frame in zip(
+            pairs, volume_frames, frames, strict=True
+        ):
+            gap = self._probe.gap(
                 self._volume_solids[volume], poses[volume_frame],
                 self._solids[collider], poses[frame],
-            )
-            <= 0.0
-        }  # fmt: skip
+                within=arrays.thickness(volume, collider),
+            )  # fmt: skip
+            arrays.note_gap(volume, collider, gap)
+            if gap <= 0.0:
+                found.add((volume, collider))
+        return found
 
     def _passages(self, pairs: Sequence[tuple[int, int]]) -> list[Crossing]:
         """Return entry and exit of colliders that passed through a volume within the step."""

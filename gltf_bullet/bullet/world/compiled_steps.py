@@ -97,12 +97,12 @@ class CompiledSteps:
         return (
             self._is_watched
             or self._articulations.needs_every_step
-            or (self.have_triggers and self._triggers.overlap)
+            or (self.have_triggers and self._triggers.need_looks)
         )
 
     @property
     def have_overlaps(self) -> bool:
         """True if colliders may have entered or left triggers in the last step."""
         return self.have_triggers and (
-            self._articulations.solver.pairs_seen != 0 or self._triggers.overlap
+            self._articulations.solver.pairs_seen != 0 or self._triggers.need_looks
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,12 +55,19 @@ class CsvTable:
         Raises:
             OSError: It cannot be written.
         """
-        if self._stream is not None and self._file is not None:
+        if self._stream is None or self._file is None:
+            return
+        try:
             self._stream.close()
-            self._file.commit()
+        except OSError:  # the last rows did not fit
+            self.discard()
+            raise
+        self._file.commit()
 
     def discard(self) -> None:
         """Keep the former file instead."""
-        if self._stream is not None and self._file is not None:
-            self._stream.close()
+        if self._stream is not None:
+            with contextlib.suppress(OSError):  # of rows that nobody needs
+                self._stream.close()
+        if self._file is not None:
             self._file.discard()

@@ -15,8 +15,6 @@ from gltf_bullet.convert.usd.stage import Entry, StagePrims, path_string
 from gltf_bullet.model import CollisionFilter
 from gltf_bullet.transforms import BoolArray
 
-__all__ = ["ColliderPlace", "collision_filters"]
-
 _SELF_COLLISION = ("newton:selfCollisionEnabled", "physxArticulation:enabledSelfCollisions")
 
 

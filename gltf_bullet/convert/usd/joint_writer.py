@@ -31,8 +31,6 @@ from gltf_bullet.transforms import (
     split_linear,
 )
 
-__all__ = ["JointEnd", "solved", "write_joints"]
-
 _DEGREES: Final = 180.0 / math.pi
 _AXES: Final = ("X", "Y", "Z")
 _ALL: Final = (0, 1, 2)

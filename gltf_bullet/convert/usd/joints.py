@@ -20,8 +20,6 @@ from gltf_bullet.convert.usd.stage import DEGREE, TIME, Entry, Units, path_strin
 from gltf_bullet.model import DofKind, DriveMode, JointDescription, JointDrive, JointLimit
 from gltf_bullet.transforms import Quat, Vec3
 
-__all__ = ["UsdJoint", "read_joint"]
-
 _AXES: Final = {"X": 0, "Y": 1, "Z": 2}
 _DOFS: Final[dict[str, tuple[DofKind, int]]] = {
     **{f"trans{name}": (DofKind.LINEAR, k) for name, k in _AXES.items()},

@@ -23,8 +23,6 @@ from gltf_bullet.convert.issues import (
 from gltf_bullet.convert.robot_folders import RobotFolders
 from gltf_bullet.convert.usd.losses import Losses
 
-__all__ = ["StageError", "open_stage", "outer_path"]
-
 _CLIPS: Final = ("clips", "clipSets")
 
 

@@ -16,8 +16,6 @@ from gltf_bullet.gltf.materials import AlphaMode, Material, TextureUse, Wrap, re
 from gltf_bullet.gltf.meshes import read_mesh
 from gltf_bullet.gltf.primitives import Primitive
 
-__all__ = ["LookWriter"]
-
 _SCOPE: Final = "/World/Materials"
 _WRAPS: Final = {Wrap.CLAMP: "clamp", Wrap.MIRROR: "mirror", Wrap.REPEAT: "repeat"}
 _TYPES: Final = Sdf.ValueTypeNames

@@ -21,8 +21,6 @@ from gltf_bullet.convert.usd.shapes import Shapes, face_corners
 from gltf_bullet.convert.usd.stage import TIME, Entry
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["Looks"]
-
 _GREY: Final = (0.18, 0.18, 0.18)
 """The fallback of ``diffuseColor`` (linear)."""
 

@@ -7,8 +7,6 @@ from typing import Final
 from gltf_bullet.convert.issues import NOT_IN_GLTF, USD_APPROXIMATED
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind
 
-__all__ = ["LEFT_OUT", "Losses", "listed"]
-
 LEFT_OUT: Final = "it is left out"
 _MOST_NAMES: Final = 3
 

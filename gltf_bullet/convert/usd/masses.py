@@ -14,8 +14,6 @@ from gltf_bullet.convert.usd.stage import Entry, Units, pose_and_scale, vec3
 from gltf_bullet.model.mass_properties import Moments
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
-__all__ = ["Inertial", "inertial_of", "states_zero_mass"]
-
 
 @dataclass(frozen=True, slots=True)
 class Inertial:

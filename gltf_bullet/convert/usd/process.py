@@ -21,8 +21,6 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer
 from gltf_bullet.dialects.khr import scene
 from gltf_bullet.errors import ContainerError
 
-__all__ = ["USD_SUFFIXES", "convert_stage", "require_openusd"]
-
 USD_SUFFIXES: Final = (".usd", ".usda", ".usdc", ".usdz")
 _SECONDS: Final = 4.0
 """[s] Processor time beside that for the size; the largest of 90 files of Newton takes 1."""

@@ -10,8 +10,6 @@ from pxr import UsdGeom
 from gltf_bullet.convert.usd.losses import LEFT_OUT, Losses, listed
 from gltf_bullet.convert.usd.stage import StagePrims
 
-__all__ = ["report_rest"]
-
 _PHYSICAL: Final = re.compile(r"^(physics|newton|mjc|drive|limit|state|physx\w*):")
 _READ: Final = re.compile(
     r"""^(

@@ -27,8 +27,6 @@ from gltf_bullet.planning.shapes.shape_plans import (
 )
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["ShapeWriter"]
-
 _EVEN: Final = 1e-6
 """Largest relative difference of scales that are taken for the same."""
 _Round: TypeAlias = Sphere | Capsule | Cylinder

@@ -30,8 +30,6 @@ from gltf_bullet.model import Box, Capsule, Cylinder, Sphere
 from gltf_bullet.model.mass_properties import Moments, mesh_moments, solid_moments
 from gltf_bullet.transforms import FloatArray, IntArray, Pose, Vec3, matrices_from_quats
 
-__all__ = ["PlacedShape", "Shapes", "face_corners"]
-
 _ONE: Final = (1.0, 1.0, 1.0)
 _SHEAR: Final = 1e-5
 """Largest cosine between the axes of a prim whose shape keeps its words; float32 makes 1e-7."""

@@ -16,19 +16,6 @@ from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 from gltf_bullet.convert.usd.losses import Losses
 from gltf_bullet.transforms import FloatArray, Pose, Vec3, split_linear
 
-__all__ = [
-    "DEGREE",
-    "TIME",
-    "Entry",
-    "StagePrims",
-    "Units",
-    "give_names",
-    "is_body",
-    "path_string",
-    "pose_and_scale",
-    "vec3",
-]
-
 DEGREE: Final = math.pi / 180.0
 TIME: Final = Usd.TimeCode.EarliestTime()
 """Values are those of the first time sample; without samples, the default."""

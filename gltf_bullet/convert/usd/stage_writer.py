@@ -43,8 +43,6 @@ from gltf_bullet.transforms import (
     split_linear,
 )
 
-__all__ = ["StageSource", "write_stage"]
-
 _ROOT: Final = "/World"
 _DEGREES: Final = 180.0 / math.pi
 _FRAMES: Final = 60.0

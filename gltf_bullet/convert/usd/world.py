@@ -55,8 +55,6 @@ from gltf_bullet.model import (
 from gltf_bullet.model.mass_properties import Moments
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3, matrices_from_quats
 
-__all__ = ["describe_stage"]
-
 _FRICTION: Final = 0.5
 """Friction of colliders without a material; UsdPhysics has none, PhysX and Newton take this."""
 _EARTH: Final = 9.81

@@ -224,8 +224,11 @@ class _Builder:
                 )
             )
             rows += _rows(position[joint], sided.layout, joint_dofs.get(joint, ()))
+        load = sum(self.bodies[node].plan.mass for node in self.multibody_of)
         loop_constraints = [
-            self._loop_constraint(position[joint], joint, kind, is_reversed, host, ends, link_of)
+            self._loop_constraint(
+                position[joint], joint, kind, is_reversed, host, ends, link_of, load
+            )
             for joint, kind, is_reversed, host in self.closing
         ]
         return ArticulationPlan(
@@ -263,6 +266,7 @@ class _Builder:
         host: int,
         ends: Mapping[int, int],
         link_of: Mapping[int, LinkFrame],
+        load: float,
     ) -> LoopConstraint:
         sided = self.joints[joint]
         first = self._frame(sided.a, link_of)
@@ -272,7 +276,6 @@ class _Builder:
                 multibody=self.multibody_of[host], link=ends[joint], link_from_frame=IDENTITY_POSE
             )
             second = self._frame(sided.a if is_reversed else sided.b, link_of)
-        load = sum(self.bodies[node].plan.mass for node in self.multibody_of)
         return LoopConstraint(kind=kind, joint=position, first=first, second=second, load=load)
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from gltf_bullet.planning.joints.articulation_plan import (
 from gltf_bullet.planning.joints.graph import (
     GraphEdge,
     connected_components,
-    edges_of,
+    edges_by_group,
     span_components,
 )
 from gltf_bullet.planning.joints.layout import JointLayout, plan_joint_layout
@@ -59,7 +59,8 @@ def split_articulation(
     """
     if len(plan.multibodies) == 1 or not _is_separable(plan):
         return [plan], []
-    parts = [_part(plan, multibody) for multibody in range(len(plan.multibodies))]
+    members = _Members(plan)
+    parts = [_part(plan, members, multibody) for multibody in range(len(plan.multibodies))]
     kept = {joint.joint.node for part in parts for joint in part.joints}
     cross = [
         CutConstraint(
@@ -112,21 +113,54 @@ def _local(frame: LinkFrame) -> LinkFrame:
     return frame if frame.multibody < 0 else replace(frame, multibody=0)
 
 
-def _part(plan: ArticulationPlan, multibody: int) -> ArticulationPlan:
-    weld_of = {
-        loop_constraint.joint: loop_constraint
-        for loop_constraint in plan.loop_constraints
-        if loop_constraint.kind is LoopConstraintKind.WELD
-    }
+T = TypeVar("T")
+
+
+class _Members:
+    """What belongs to each multibody of an articulation, found in one pass over each list."""
+
+    def __init__(self, plan: ArticulationPlan) -> None:
+        self.weld_of = {
+            loop_constraint.joint: loop_constraint
+            for loop_constraint in plan.loop_constraints
+            if loop_constraint.kind is LoopConstraintKind.WELD
+        }
+        self.dofs = _grouped((dof.multibody, old) for old, dof in enumerate(plan.dofs))
+        self.joints = _grouped(
+            (multibody, old)
+            for old, joint in enumerate(plan.joints)
+            for multibody in self._candidates(old, joint)
+        )
+        """Joints of which an end may be on the multibody."""
+        self.rows = _grouped((row.joint, row) for row in plan.rows)
+        """Rows by joint."""
+        self.loop_constraints = _grouped(
+            (multibody, loop_constraint)
+            for loop_constraint in plan.loop_constraints
+            if (multibody := _multibody_of(loop_constraint)) is not None
+        )
+
+    def _candidates(self, old: int, joint: JointPlan) -> set[int]:
+        weld = self.weld_of.get(old)
+        frames = (joint.frame_a, joint.frame_b, *(() if weld is None else (weld.first,)))
+        return {frame.multibody for frame in frames if frame.multibody >= 0}
+
+
+def _grouped(items: Iterable[tuple[int, T]]) -> dict[int, list[T]]:
+    groups: dict[int, list[T]] = {}
+    for key, value in items:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
+def _part(plan: ArticulationPlan, members: _Members, multibody: int) -> ArticulationPlan:
     joints: list[JointPlan] = []
     joint_index: dict[int, int] = {}
-    dof_index = {
-        old: new
-        for new, old in enumerate(k for k, f in enumerate(plan.dofs) if f.multibody == multibody)
-    }
-    for old, joint in enumerate(plan.joints):
+    dof_index = {old: new for new, old in enumerate(members.dofs.get(multibody, ()))}
+    for old in members.joints.get(multibody, ()):
+        joint = plan.joints[old]
         frames = [joint.frame_a, joint.frame_b]
-        weld = weld_of.get(old)
+        weld = members.weld_of.get(old)
         if weld is not None and weld.first.multibody == multibody:
             # The tiny link at the chain's end stands for the frame that it is welded to.
             frames = [weld.first if f.multibody not in (multibody, -1) else f for f in frames]
@@ -147,13 +181,9 @@ def _part(plan: ArticulationPlan, multibody: int) -> ArticulationPlan:
         dofs=tuple(replace(plan.dofs[old], multibody=0) for old in dof_index),
         joints=tuple(joints),
         rows=tuple(
-            replace(
-                row,
-                joint=joint_index[row.joint],
-                dof=dof_index[row.dof] if row.dof >= 0 else -1,
-            )
-            for row in plan.rows
-            if row.joint in joint_index
+            replace(row, joint=new, dof=dof_index[row.dof] if row.dof >= 0 else -1)
+            for old, new in joint_index.items()
+            for row in members.rows.get(old, ())
         ),
         loop_constraints=tuple(
             replace(
@@ -162,8 +192,7 @@ def _part(plan: ArticulationPlan, multibody: int) -> ArticulationPlan:
                 first=_local(loop_constraint.first),
                 second=_local(loop_constraint.second),
             )
-            for loop_constraint in plan.loop_constraints
-            if _multibody_of(loop_constraint) == multibody
+            for loop_constraint in members.loop_constraints.get(multibody, ())
         ),
     )
 
@@ -361,8 +390,8 @@ def plan_articulations(
     }
     articulations: list[ArticulationPlan] = []
     cross: list[CutConstraint] = []
-    for group in connected_components(bodies, edges):
-        own = edges_of(group, edges)
+    groups = connected_components(bodies, edges)
+    for group, own in zip(groups, edges_by_group(groups, edges), strict=True):
         loose = [edge.joint for edge in own if sided[edge.joint].layout.leaves_bodies_free]
         holding = [edge for edge in own if edge.joint not in loose]
         trees = span_components(group, holding, weights, WORLD)
@@ -467,13 +496,11 @@ def _fixed_bases(
             )  # fmt: skip
     found: set[int] = set()
     refused: set[int] = set()
-    for group in connected_components(dynamic, edges):
-        inside = set(group)
+    for own in edges_by_group(connected_components(dynamic, edges), edges):
         anchors = {
             edge.second if edge.first_is_body else edge.first
-            for edge in edges
+            for edge in own
             if not (edge.first_is_body and edge.second_is_body)
-            and (edge.first in inside or edge.second in inside)
         }
         (found if len(anchors) == 1 else refused).update(anchors)
     statics = {n for n, plan in body_plans.items() if plan.kind is MotionKind.STATIC}

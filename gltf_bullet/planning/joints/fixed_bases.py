@@ -23,7 +23,7 @@ from gltf_bullet.model import (
     Shape,
     Sphere,
 )
-from gltf_bullet.planning.joints.graph import GraphEdge, connected_components
+from gltf_bullet.planning.joints.graph import GraphEdge, connected_components, edges_by_group
 from gltf_bullet.planning.shapes.planner import MeshOf
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -77,13 +77,9 @@ def with_fixed_bases(
         return physics
     bodies_of_base: dict[int, set[int]] = {}
     refused = {_WORLD}
-    for group in connected_components(dynamic, edges):
-        inside = set(group)
-        bases = {
-            bases_of_edge[edge.joint]
-            for edge in edges
-            if edge.joint in bases_of_edge and (edge.first in inside or edge.second in inside)
-        }
+    groups = connected_components(dynamic, edges)
+    for inside, own in zip(groups, edges_by_group(groups, edges), strict=True):
+        bases = {bases_of_edge[edge.joint] for edge in own if edge.joint in bases_of_edge}
         if len(bases) > 1:
             refused |= bases
         for base in bases:

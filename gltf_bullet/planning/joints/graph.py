@@ -74,20 +74,24 @@ def span_components(
     groups = connected_components(bodies, edges)
     jointed = {body for group in groups for body in group}
     groups += [[body] for body in bodies if body not in jointed]
+    groups.sort()
     return [
-        span_component(group, edges_of(group, edges), weights, world) for group in sorted(groups)
+        span_component(group, own, weights, world)
+        for group, own in zip(groups, edges_by_group(groups, edges), strict=True)
     ]
 
 
-def edges_of(bodies: Iterable[int], edges: Sequence[GraphEdge]) -> list[GraphEdge]:
-    """The edges with an end at one of the bodies."""
-    inside = set(bodies)
-    return [
-        edge
-        for edge in edges
-        if (edge.first_is_body and edge.first in inside)
-        or (edge.second_is_body and edge.second in inside)
-    ]
+def edges_by_group(
+    groups: Sequence[Sequence[int]], edges: Sequence[GraphEdge]
+) -> list[list[GraphEdge]]:
+    """For each component, the edges with an end at one of its bodies."""
+    group_of = {body: number for number, group in enumerate(groups) for body in group}
+    found: list[list[GraphEdge]] = [[] for _ in groups]
+    for edge in edges:
+        body = edge.first if edge.first_is_body else edge.second
+        if (edge.first_is_body or edge.second_is_body) and body in group_of:
+            found[group_of[body]].append(edge)
+    return found
 
 
 def span_component(
@@ -134,11 +138,12 @@ def span_component(
         )
     )
     chosen = _kruskal(usable)
+    in_tree = {edge.joint for edge, _ in chosen}
     return SpanningTree(
         anchor=anchor,
         root_body=root_body,
         steps=_directed(start, chosen),
-        closing=tuple(e.joint for e in edges if e.joint not in {c.joint for c, _ in chosen}),
+        closing=tuple(edge.joint for edge in edges if edge.joint not in in_tree),
     )
 
 

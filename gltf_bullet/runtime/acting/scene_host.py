@@ -210,8 +210,7 @@ class SceneHost:
             pose = self._poses.local(node) if part < 2 else None
             if pose is not None:
                 return pose.rotation_xyzw if part else pose.translation
-            core.followers.look(node)
-            return tuple(core.nodes.local_parts(node)[part].tolist())
+            return tuple(core.followers.local_parts(node)[part].tolist())
 
         write = self._writer(pointer)
 

@@ -19,6 +19,7 @@ from gltf_bullet.transforms import (
     BoolArray,
     FloatArray,
     IntArray,
+    Parts,
     decompose_trs,
     matrices_from_trs,
 )
@@ -30,6 +31,8 @@ class AnimatorState:
 
     local: FloatArray
     """parent_from_node of all nodes, as edited and animated, shape [node_count, 4, 4]."""
+    stated: tuple[tuple[int, tuple[bytes, Parts]], ...] = ()
+    """What local transforms were stated as, with these transforms."""
     parts: FloatArray = field(default_factory=lambda: np.zeros((0, 10)))
     """Translation, rotation xyzw and scale of the animated nodes, which ``local`` has not to the
     bit.
@@ -57,6 +60,8 @@ class Animator:
         self.translations = tree.translations.copy()
         self.rotations_xyzw = tree.rotations_xyzw.copy()
         self.scales = tree.scales.copy()
+        self._parts: dict[int, tuple[bytes, Parts]] = {}
+        """What local transforms were stated as, with these."""
         self.local = tree.local_matrices()
         """Present parent_from_node, shape [node_count, 4, 4]; the rows of bodies are not used."""
         self.weights: dict[int, FloatArray] = {}
@@ -180,13 +185,38 @@ class Animator:
         )
         return frames.linear_maps()[nodes]
 
-    def place(self, node: int, parent_from_node: FloatArray) -> None:
-        """Set a node's local transform, shape [4, 4]; active animations may override it."""
+    def place(self, node: int, parent_from_node: FloatArray, parts: Parts | None = None) -> None:
+        """Set a node's local transform, shape [4, 4]; active animations may override it.
+
+        ``parts``: translation, rotation xyzw and scale, if the transform was stated so.
+        """
         self.edits, self._taken_back = self.edits + 1, None
-        translation, rotation, scale = decompose_trs(parent_from_node, self._tree.scales[node])
-        self.translations[node], self.rotations_xyzw[node] = translation, rotation
-        self.scales[node] = scale
+        if parts is None:
+            parts = decompose_trs(parent_from_node, self._tree.scales[node])
+        self.translations[node], turn, self.scales[node] = parts
+        self.rotations_xyzw[node] = turn / np.linalg.norm(turn)
         self.local[node] = parent_from_node
+        self._parts[node] = self.local[node].tobytes(), parts
+
+    def parts_of(self, node: int) -> Parts:
+        """Return translation, rotation xyzw and scale of a node as they were stated, or animated.
+
+        Without a matrix, whose parts differ in the last digits and in signs.
+        """
+        local = self.local[node].tobytes()
+        known = self._parts.get(node)
+        if known is None or known[0] != local:
+            tree = self._tree
+            own = tree.translations[node], tree.rotations_xyzw[node], tree.scales[node]
+            now = self.translations[node], self.rotations_xyzw[node], self.scales[node]
+            for parts in (own, now):
+                if matrices_from_trs(*parts).tobytes() == local:
+                    break
+            else:
+                parts = decompose_trs(self.local[node], tree.scales[node])
+            known = self._parts[node] = local, parts
+        translation, rotation, scale = known[1]
+        return translation.copy(), rotation.copy(), scale.copy()
 
     def state(self) -> AnimatorState:
         """Return the state for :meth:`restore`, also of another animator of the same file."""
@@ -194,6 +224,7 @@ class Animator:
         parts = [self.translations[nodes], self.rotations_xyzw[nodes], self.scales[nodes]]
         return AnimatorState(
             local=self.local.copy(),
+            stated=tuple(self._parts.items()),
             parts=np.concatenate(parts, axis=1),
             weights=tuple((node, weights.copy()) for node, weights in self.weights.items()),
             pointer_values=tuple(self._pointer_values.items()),
@@ -210,6 +241,7 @@ class Animator:
         self._step_rows = self._sample()
         self.weights = {node: weights.copy() for node, weights in state.weights}
         self.local[:] = state.local
+        self._parts = dict(state.stated)
         nodes = self.animated
         self.translations[nodes] = state.parts[:, :3]
         self.rotations_xyzw[nodes] = state.parts[:, 3:7]

@@ -9,7 +9,7 @@ import numpy as np
 from gltf_bullet.bullet.state import link_state
 from gltf_bullet.bullet.world_lock import holds_world_lock
 from gltf_bullet.model import MotionKind
-from gltf_bullet.number_ranges import finite_vector
+from gltf_bullet.number_ranges import WORLD, finite_vector
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.posing import node_pose, set_node_pose
 from gltf_bullet.transforms import FloatArray
@@ -136,7 +136,7 @@ class Body:
             ValueError: Not three finite numbers each.
         """
         linear = np.array(finite_vector("impulse", impulse))
-        arm = np.array(finite_vector("position", position)) - self.center_of_mass
+        arm = np.array(finite_vector("position", position, WORLD)) - self.center_of_mass
         self.apply_impulse(linear.tolist(), np.cross(arm, linear).tolist())
 
     def apply_force(self, force: Sequence[float], position: Sequence[float] | None = None) -> None:
@@ -155,7 +155,7 @@ class Body:
         linear = np.array(finite_vector("force", force))
         torque = np.zeros(3)
         if position is not None:
-            arm = np.array(finite_vector("position", position)) - self.center_of_mass
+            arm = np.array(finite_vector("position", position, WORLD)) - self.center_of_mass
             torque = np.cross(arm, linear)
         self._core.world.ownership.require_body(self.body_id)
         self._core.world.motion.apply_force(self.node, linear, torque)

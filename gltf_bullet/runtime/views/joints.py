@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
@@ -13,10 +13,11 @@ from gltf_bullet.bullet.joints.joint_controls import DofHandle, DofState
 from gltf_bullet.bullet.world_lock import holds_world_lock
 from gltf_bullet.errors import WorldChangedError
 from gltf_bullet.model import DofKind, Joint, JointDrive, JointLimit
+from gltf_bullet.number_ranges import STIFFNESS
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.nodes import ByNode
 from gltf_bullet.runtime.views.posing import set_joint_position
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, float_array
 
 
 @holds_world_lock("_core.session.lock")
@@ -172,8 +173,10 @@ class JointView:
         """
         self._core.require_alive()
         for name, value in (("stiffness", stiffness), ("damping", damping)):
-            if not 0.0 <= value < math.inf:
-                raise ValueError(f"{name} is {value!r}; must be a finite number of 0 or more")
+            if not 0.0 <= value <= STIFFNESS.largest:
+                shown = reprlib.repr(value)
+                most = STIFFNESS.largest
+                raise ValueError(f"{name} is {shown}; must be a number of 0 to {most:g}")
         controls, acts = self._core.joint_controls, False
         for index, drive in enumerate(self.drives):
             gains = replace(drive, stiffness=float(stiffness), damping=float(damping))
@@ -246,7 +249,7 @@ def set_drive_targets(
 
 def _in_order(core: SceneCore, targets: Sequence[float] | FloatArray, what: str) -> FloatArray:
     count = len(core.joint_controls.drives)
-    values: FloatArray = np.array(targets, dtype=np.float64)
+    values = float_array("the drive targets", targets)
     if values.shape != (count,) or not np.isfinite(values).all():
         got = f"{len(values)} came" if values.ndim == 1 else f"an array of {values.shape} came"
         if values.shape == (count,):
@@ -274,7 +277,7 @@ def _by_joint(
     for key, wanted in targets.items():
         node = joints[key].node
         rows = [k for k, d in enumerate(core.joint_controls.drives) if d.joint_node == node]
-        numbers: FloatArray = np.atleast_1d(np.array(wanted, dtype=np.float64))
+        numbers: FloatArray = np.atleast_1d(float_array(f"joint {key!r}", wanted))
         if numbers.shape != (len(rows),) or not np.isfinite(numbers).all():
             raise ValueError(
                 f"joint {key!r} has {len(rows)} drives; got {wanted!r}, must be as many finite "

@@ -130,8 +130,7 @@ class NodeView:
     @property
     def _local_parts(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         self._core.require_alive()
-        self._core.followers.look(self.index)
-        return self._core.nodes.local_parts(self.index)
+        return self._core.followers.local_parts(self.index)
 
     @property
     def translation(self) -> FloatArray:

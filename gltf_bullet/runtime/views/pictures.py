@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from gltf_bullet.bounds import DRAWN_TRIGGERS
 from gltf_bullet.bullet.rendering.node_picking import NodePicking
 from gltf_bullet.bullet.rendering.pictures import (
     PixelArray,
@@ -325,6 +326,13 @@ class _Painter:
             warnings.warn(
                 "no body of the scene shows a mesh, so there is nothing to see of it by hardware; "
                 'LoadOptions(visuals="collider") shows its collision shapes',
+                RuntimeWarning,
+                stacklevel=4,
+            )
+        volumes = len(core.world.plan.triggers.volumes) if triggers else 0
+        if volumes > DRAWN_TRIGGERS:
+            warnings.warn(
+                f"the scene has {volumes} volumes of triggers; {DRAWN_TRIGGERS} of them are drawn",
                 RuntimeWarning,
                 stacklevel=4,
             )

@@ -54,6 +54,8 @@ _LISTS_OF_ITEMS = re.compile(
     "|/extensions/[A-Z]+_physics_(rigid_bodies|joint)/physicsJoints/[0-9]+/(limits|drives)"
 )
 """Lists whose ``.length`` is 0 if the object that would have them has none."""
+_UNIT = 1e-6
+"""By which the length of a rotation that is set may differ from 1."""
 _MOST_NEAR = 2000
 """Largest number of pointers that are compared for a message; each takes some microseconds."""
 _GRAVITY = (WorldGravity, GravityVolume)
@@ -196,7 +198,7 @@ def _get_node(core: SceneCore, node: int, field: str) -> FloatArray:
     if field == "weights":
         return _weights_of(core, node)
     place = list(_NODE_FIELDS).index(field)
-    return core.nodes.local_parts(node)[place]
+    return core.followers.local_parts(node)[place]
 
 
 def _set_node(core: SceneCore, node: int, field: str, value: Any) -> None:
@@ -207,18 +209,21 @@ def _set_node(core: SceneCore, node: int, field: str, value: Any) -> None:
         return
     if numbers.shape != (_NODE_FIELDS[field],):
         raise ValueError(f"/nodes/{node}/{field}: must have {_NODE_FIELDS[field]} numbers")
-    translation, rotation, scale = core.nodes.local_parts(node)
+    translation, rotation, scale = core.followers.local_parts(node)
     if field == "translation":
         translation = numbers
     elif field == "rotation":
         length = float(np.linalg.norm(numbers))
         if length < 1e-6:
             raise ValueError(f"/nodes/{node}/rotation: {reprlib.repr(value)} is no rotation")
-        rotation = numbers / length
+        # What was set is read back as it is, if it is of length 1 but for rounding.
+        rotation = numbers if abs(length - 1.0) < _UNIT else numbers / length
     else:
         scale = numbers
     core.followers.notify(Jump.BEGINS)
-    core.place_node(node, matrices_from_trs(translation, rotation, scale))
+    parts = translation, rotation, scale
+    turn = rotation / np.linalg.norm(rotation)
+    core.place_node(node, matrices_from_trs(translation, turn, scale), parts)
     core.model.placed[node, field] = tuple(
         {"translation": translation, "rotation": rotation, "scale": scale}[field].tolist()
     )

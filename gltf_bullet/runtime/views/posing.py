@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,10 +10,10 @@ import numpy as np
 from gltf_bullet.bullet.joints.inverse_kinematics import joint_positions_for
 from gltf_bullet.bullet.joints.joint_controls import DofHandle
 from gltf_bullet.bullet.state import link_state
-from gltf_bullet.number_ranges import finite_vector
+from gltf_bullet.number_ranges import PLACE, WORLD, finite_vector
 from gltf_bullet.runtime.followers import Jump
 from gltf_bullet.runtime.scene_core import SceneCore
-from gltf_bullet.transforms import FloatArray, Pose, decompose_trs
+from gltf_bullet.transforms import FloatArray, Pose, decompose_trs, float_array
 
 
 def set_joint_position(
@@ -43,12 +44,13 @@ def _numbers(
     count: int,
     handles: Sequence[DofHandle],
 ) -> FloatArray:
-    numbers: FloatArray = np.atleast_1d(np.array(values, dtype=np.float64))
-    if numbers.shape != (count,) or not np.isfinite(numbers).all():
+    numbers: FloatArray = np.atleast_1d(float_array(what, values))
+    is_carried = bool((np.abs(numbers) <= PLACE).all())  # false for NaN
+    if numbers.shape != (count,) or not is_carried:
         axes = ", ".join(f"{h.kind.value} {h.axis if h.size == 1 else 'ball'}" for h in handles)
         raise ValueError(
-            f"{what} is {values!r}; must be {count} finite numbers, one for each degree of freedom "
-            f"({axes or 'none'}), three for a ball"
+            f"{what} is {reprlib.repr(values)}; must be {count} finite numbers, one for each "
+            f"degree of freedom ({axes or 'none'}), three for a ball"
         )
     return numbers
 
@@ -72,7 +74,7 @@ def set_node_pose(
     """
     now, turn = node_pose(core, node)
     if position is not None:
-        now = np.array(finite_vector("position", position))
+        now = np.array(finite_vector("position", position, WORLD))
     if orientation is not None:
         turn = _rotation(orientation)
     pose = Pose(tuple(turn.tolist()), tuple(now.tolist()))
@@ -98,7 +100,7 @@ def inverse_kinematics(
     orientation: Sequence[float] | FloatArray | None,
 ) -> dict[int, float | tuple[float, ...]]:
     """See ``Scene.inverse_kinematics``."""
-    x, y, z = finite_vector("position", position)
+    x, y, z = finite_vector("position", position, WORLD)
     turn = None if orientation is None else tuple(_rotation(orientation).tolist())
     owner = int(core.world.plan.motion_node_of[node])
     if owner < 0 or core.world.motion.is_free(owner):
@@ -143,7 +145,7 @@ def _put_free(core: SceneCore, node: int, pose: Pose) -> None:
 
 
 def _rotation(orientation: Sequence[float] | FloatArray) -> FloatArray:
-    turn: FloatArray = np.array(orientation, dtype=np.float64)
+    turn: FloatArray = float_array("orientation", orientation)
     length = float(np.linalg.norm(turn)) if turn.shape == (4,) else 0.0
     if not 1e-6 < length < np.inf:
         raise ValueError(f"orientation is {orientation!r}; must be a quaternion x, y, z, w")

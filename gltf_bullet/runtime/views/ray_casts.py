@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-
-import numpy as np
 
 from gltf_bullet.bullet.world.ray_casts import RayHit, cast_rays
 from gltf_bullet.model import may_collide
 from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.transforms import float_array
 
 
 def cast_filtered_rays(
@@ -17,6 +16,7 @@ def cast_filtered_rays(
     starts: Sequence[Sequence[float]],
     ends: Sequence[Sequence[float]],
     collision_filter: int = -1,
+    but: Callable[[int], bool] = lambda _: False,
 ) -> list[RayHit | None]:
     """Return the nearest admitted collider of the scene on each segment.
 
@@ -25,6 +25,7 @@ def cast_filtered_rays(
         starts: Start points in the world [m], shape [ray_count, 3].
         ends: End points in the world [m], shape [ray_count, 3].
         collision_filter: Index into the file's ``collisionFilters``; -1: none.
+        but: Returns True for collider nodes that do not count.
 
     Raises:
         IndexError: The file has no such filter.
@@ -37,9 +38,9 @@ def cast_filtered_rays(
     hits = cast_rays(
         core.client_id,
         core.world.colliders,
-        np.array(starts, dtype=np.float64).reshape(-1, 3),
-        np.array(ends, dtype=np.float64).reshape(-1, 3),
-        lambda node: may_collide(ray_filter, colliders[node].filter),
+        float_array("starts", starts).reshape(-1, 3),
+        float_array("ends", ends).reshape(-1, 3),
+        lambda node: may_collide(ray_filter, colliders[node].filter) and not but(node),
     )
     names = core.asset.tree.names
     return [None if hit is None else replace(hit, name=names[hit.node]) for hit in hits]

@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from gltf_bullet.bounds import DRAWN_TRIGGERS
 from gltf_bullet.bullet.rendering.stand_ins import StandIn, StandIns
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import MotionKind
@@ -165,8 +166,8 @@ def stand_ins(core: SceneCore) -> StandIns | None:
     return StandIns(shapes, _places(core, owners, matrices)) if shapes else None
 
 
-def trigger_meshes(core: SceneCore) -> tuple[ShownMesh, ...]:
-    """Return the volumes of triggers, transparent."""
+def trigger_meshes(core: SceneCore, most: int | None = None) -> tuple[ShownMesh, ...]:
+    """Return the volumes of triggers, transparent; the first ``most`` of them."""
     return tuple(
         ShownMesh(
             label=f"trigger {number} {core.asset.tree.names[volume.trigger]}".replace("/", "_"),
@@ -175,13 +176,13 @@ def trigger_meshes(core: SceneCore) -> tuple[ShownMesh, ...]:
             mesh=solid([volume.shape], TRIGGER_COLOR),
             world_from_mesh=np.eye(4),
         )
-        for number, volume in enumerate(core.world.plan.triggers.volumes)
+        for number, volume in enumerate(core.world.plan.triggers.volumes[:most])
     )
 
 
 def trigger_stand_ins(core: SceneCore) -> StandIns | None:
-    """Return the volumes of triggers for pictures; ``None`` without any."""
-    meshes = trigger_meshes(core)
+    """Return the volumes of triggers for pictures, as many as are drawn; ``None`` without any."""
+    meshes = trigger_meshes(core, DRAWN_TRIGGERS)
     owners = [mesh.owner for mesh in meshes]
     shapes = [StandIn(mesh=mesh.mesh, link=(-1, -1)) for mesh in meshes]
     matrices = [mesh.world_from_mesh for mesh in meshes]

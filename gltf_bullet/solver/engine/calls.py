@@ -57,6 +57,9 @@ class Engine:
     status: int = _function("b3GetStatusType")
     state_command: int = _function("b3RequestActualStateCommandInit")
     state: int = _function("b3GetStatusActualState")
+    with_velocities: int = _function("b3RequestActualStateCommandComputeLinkVelocity")
+    with_kinematics: int = _function("b3RequestActualStateCommandComputeForwardKinematics")
+    link_state: int = _function("b3GetLinkState")
     contact_command: int = _function("b3InitRequestContactPointInformation")
     contacts: int = _function("b3GetContactPointInformation")
     settings_command: int = _function("b3InitRequestPhysicsParamCommand")
@@ -71,6 +74,9 @@ class Engine:
     step_command: int = _function("b3InitStepSimulationCommand")
     box_command: int = _function("b3InitAABBOverlapQuery")
     box_contents: int = _function("b3GetAABBOverlapResults")
+    ray_command: int = _function("b3CreateRaycastBatchCommandInit")
+    add_ray: int = _function("b3RaycastBatchAddRay")
+    ray_hits: int = _function("b3GetRaycastInformation")
     body_count: int = _function("b3GetNumBodies")
     body_id: int = _function("b3GetBodyUniqueId")
     constraint_count: int = _function("b3GetNumUserConstraints")
@@ -210,7 +216,8 @@ def low_half(word: int) -> int:
 
 
 @kernel
-def _copy(address: int, count: int, floats: FloatArray, at: int) -> None:
+def copy_floats(address: int, count: int, floats: FloatArray, at: int) -> None:
+    """Copy floats from memory into an array, from number ``at`` on."""
     source = doubles_at(address, count)
     for k in range(count):
         floats[at + k] = source[k]
@@ -316,22 +323,39 @@ def user_data(engine: Engine, client: int, number: int) -> int:
 @kernel
 def read_pose_only(engine: Engine, client: int, body: int, floats: FloatArray, pose: int) -> bool:
     """Take position and rotation [7] of a base from the engine."""
-    if not _ask_state(engine, client, body):
+    if not ask_state(engine, client, body):
         return False
-    _copy(engine.scratch[0], 7, floats, pose)
+    copy_floats(engine.scratch[0], 7, floats, pose)
     return True
 
 
 @kernel
-def _ask_state(engine: Engine, client: int, body: int) -> bool:
-    """Put the addresses of a body's coordinates, velocities and forces into the scratch."""
+def ask_state(engine: Engine, client: int, body: int) -> int:
+    """Put the addresses of a body's coordinates, velocities and forces into the scratch.
+
+    Returns:
+        The status, 0 if the engine does not answer.
+    """
+    return int(_state_of(engine, client, call(engine.state_command, (client, body))))
+
+
+@kernel
+def ask_links(engine: Engine, client: int, body: int) -> int:
+    """The same as :func:`ask_state`, with the states of links found anew."""
     command = call(engine.state_command, (client, body))
+    call(engine.with_velocities, (command, 1))
+    call(engine.with_kinematics, (command, 1))
+    return int(_state_of(engine, client, command))
+
+
+@kernel
+def _state_of(engine: Engine, client: int, command: int) -> int:
     status = submit(engine, client, command)
     if low_half(call(engine.status, (status,))) != _STATE_COMPLETED:
-        return False
+        return 0
     at = engine.scratch_address
     call(engine.state, (status, 0, 0, 0, 0, at, at + 8, at + 16))
-    return True
+    return int(status)
 
 
 @kernel
@@ -358,7 +382,7 @@ def read_state(
 
     Where they are not finite: STATE_LOST, and the numbers of before are kept.
     """
-    if not _ask_state(engine, client, body.body_id):
+    if not ask_state(engine, client, body.body_id):
         return REFUSED
     q, u = engine.scratch[0], engine.scratch[1]
     base = body.base
@@ -371,18 +395,18 @@ def read_state(
         if not _is_finite(u + 8 * joint.velocity_at, joint.velocities):
             return STATE_LOST
     if base >= 0:
-        _copy(q, 7, floats, base)
-        _copy(u, 6, floats, base + 7)
+        copy_floats(q, 7, floats, base)
+        copy_floats(u, 6, floats, base + 7)
         for k in range(13, body.base_size):
             floats[base + k] = 0.0
     for j in range(body.joint_count):
         joint = joint_at(plan, body.joints + JOINT_SIZE * j)
         here, count = joint.state, joint.positions
-        _copy(q + 8 * joint.position_at, count, floats, here)
-        _copy(u + 8 * joint.velocity_at, joint.velocities, floats, here + count)
+        copy_floats(q + 8 * joint.position_at, count, floats, here)
+        copy_floats(u + 8 * joint.velocity_at, joint.velocities, floats, here + count)
     exerted = engine.scratch[2] + 8 * _MOTOR_FORCES
     for i in range(body.axis_count):
-        _copy(exerted + 8 * plan[body.axes + i], 1, work, motors + i)
+        copy_floats(exerted + 8 * plan[body.axes + i], 1, work, motors + i)
     return 0
 
 
@@ -400,7 +424,10 @@ def find_contacts(engine: Engine, client: int) -> int:
 
 @kernel
 def copy_point(address: int, rows: FloatArray, to: int) -> None:
-    """A contact as ``contact_following`` has it."""
+    """A contact as ``contact_following`` has it.
+
+    Points that do not press were not solved: PyBullet tells the friction of an earlier step.
+    """
     words, numbers = words_at(address, POINT_WORDS), doubles_at(address, POINT_WORDS)
     # b3ContactPointData: flags, bodies and links (32 bits each), points on both [3, 3],
     # normal, distance, force, forces along two tangents, the tangents.
@@ -414,6 +441,8 @@ def copy_point(address: int, rows: FloatArray, to: int) -> None:
         rows[to + 13 + i] = numbers[16 + i]
     for i in range(4):
         rows[to + 19 + i] = numbers[12 + i]
+    if numbers[13] == 0.0:
+        rows[to + 21], rows[to + 22] = 0.0, 0.0
 
 
 @kernel
@@ -432,10 +461,10 @@ def read_pose(
     engine: Engine, client: int, body: int, floats: FloatArray, pose: int, velocity: int
 ) -> bool:
     """Take position and rotation [7] and both velocities [6] of a base from the engine."""
-    if not _ask_state(engine, client, body):
+    if not ask_state(engine, client, body):
         return False
-    _copy(engine.scratch[0], 7, floats, pose)
-    _copy(engine.scratch[1], 6, floats, velocity)
+    copy_floats(engine.scratch[0], 7, floats, pose)
+    copy_floats(engine.scratch[1], 6, floats, velocity)
     return True
 
 
@@ -453,6 +482,41 @@ def is_alone_in_box(engine: Engine, client: int, body: int, low: int, high: int)
         if low_half(words_at(objects + 8 * k, 1)[0]) != body:
             return False
     return True
+
+
+MOST_RAYS = 256
+"""``MAX_RAY_INTERSECTION_BATCH_SIZE``: what a command holds."""
+
+
+@kernel
+def begin_rays(engine: Engine, client: int) -> int:
+    """Begin a cast of at most MOST_RAYS rays; the command for the functions below.
+
+    Nothing else may be asked of the engine until they are cast: there is one place for commands.
+    """
+    return int(call(engine.ray_command, (client,)))
+
+
+@kernel
+def add_ray(engine: Engine, command: int, start: int, end: int) -> None:
+    """Add a ray; ``start`` and ``end`` are the addresses of three numbers each."""
+    call(engine.add_ray, (command, start, end))
+
+
+@kernel
+def cast_rays(engine: Engine, client: int, command: int) -> int:
+    """Cast the rays; the address of their hits, which :func:`is_hit` takes."""
+    submit(engine, client, command)
+    call(engine.ray_hits, (client, engine.scratch_address))
+    # b3RaycastInformation: count (32 bits), address.
+    return int(engine.scratch[1])
+
+
+@kernel
+def is_hit(hits: int, ray: int) -> bool:
+    """Tell whether a ray hit anything."""
+    # b3RayHitInfo: 8 words, the second of which holds the body, -1 for none, and the link.
+    return bool(low_half(words_at(hits + 64 * ray, 2)[1]) >= 0)
 
 
 @kernel

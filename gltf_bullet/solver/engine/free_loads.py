@@ -62,8 +62,6 @@ def remember_motion(engine: Engine, client: int, values: FloatArray, part: int, 
 def note_contact(values: FloatArray, row: FloatArray, dt: float) -> None:
     """Add the impulses of a contact of the last engine step to the bodies that it touches.
 
-    Points that did not press were not solved: their friction is that of an earlier step.
-
     Args:
         values: The bodies.
         row: The contact as ``calls.copy_point`` has it.
@@ -71,7 +69,7 @@ def note_contact(values: FloatArray, row: FloatArray, dt: float) -> None:
     """
     for side in range(2):
         body = _place_of(values, int(row[side]))
-        if body < 0 or row[_FORCES] == 0.0:
+        if body < 0:
             continue
         sign = -dt if side else dt
         point = _SECOND_POINT if side else _FIRST_POINT

@@ -23,6 +23,8 @@ class _Header(NamedTuple):
     """1 if forces of others on some body act in all engine steps of the present step."""
     contact: int = ROW_SIZE
     """Scratch for a contact."""
+    ray: int = 6
+    """Scratch for the start and the end of a ray [m]."""
     size: int = 0
 
 
@@ -60,6 +62,19 @@ class _Free(NamedTuple):
     """[N m], world axes."""
     frame: int = 9
     """[3, 3] scratch: principal axes now, as a matrix."""
+    is_stopped: int = 1
+    """1 if it was put back to a surface in the last step."""
+    half_thickness: int = 1
+    """[m]; of a ball its radius."""
+    is_ball: int = 1
+    is_central: int = 1
+    """1 if the only probe is the centre of mass."""
+    probe_count: int = 1
+    """Count of the points whose paths are followed; 0 if there are more than three."""
+    probes: int = 9
+    """[3, 3], these points [m], principal axes."""
+    reaches: int = 3
+    """How far the body may reach beyond each along its path [m]."""
     mass: int = 1
     """[kg]; 0 for bodies that others' forces are not repeated on."""
     was: int = 13

@@ -49,6 +49,8 @@ class _Frame(NamedTuple):
     """Transform in the world before the step."""
     thinnest: int = 1
     """Smallest thickness of the colliders that it carries [m]."""
+    widest: int = 1
+    """Radius of a ball that holds the widest of them [m]."""
     speed: int = 1
     """Speed in the step [m/s]."""
     size: int = 0
@@ -141,11 +143,19 @@ class Triggers:
     """1 if any volume moved in the step; found by the kernel."""
     fast_count: int
     """Count of the colliders' frames that moved by a good part of what they carry; likewise."""
+    remembers: int
+    """1 if there are the tables of what is known of pairs."""
+    is_known: int
+    """1 if they say who is inside; else all that are near are listed."""
     frame_source: int = table(INTS, "f", SOURCE.size)
     collider_place: int = table(INTS, "c", PLACE.size)
     volume_place: int = table(INTS, "v", PLACE.size)
     admits: int = table(INTS, "volumes' filters", "colliders' filters")
     """1 if a volume with the first filter senses a collider with the second."""
+    known: int = table(INTS, "pairs")
+    """Of each pair, by volume, then collider: a sum of INSIDE and TOUCHED."""
+    margin: int = table(FLOATS, "pairs")
+    """[m] By which two parts may move before the engine has to be asked again."""
     free_pose: int = table(FLOATS, "free", 7)
     """Position and rotation xyzw of the inertial frames of free bodies, filled in for a step."""
     frame: int = table(FLOATS, "f", FRAME.size)
@@ -155,6 +165,15 @@ class Triggers:
 
 
 triggers_at = record_reader(Triggers)
+
+JUMP = 2.0
+"""Ratio of displacement to that of the velocities, above which a body was put where it is."""
+INSIDE = 1
+"""The collider counts as inside of the volume since the last step."""
+TOUCHED = 2
+"""The two overlapped when the engine was asked last."""
+_MOST_KNOWN = 1 << 16
+"""Pairs above which none are remembered: Python looks at those inside after each step."""
 
 # --- stages of ``watch`` ---
 
@@ -171,7 +190,11 @@ def allocate(
     columns = {INTS: Column(np.int64), FLOATS: Column(np.float64)}
     counts = {"f": collider_frames + volumes, "c": colliders, "v": volumes, "free": free_bodies}
     counts["volumes' filters"], counts["colliders' filters"] = admits.shape
-    given = {"collider_frame_count": collider_frames, "admits": admits}
+    remembers = colliders * volumes <= _MOST_KNOWN
+    counts["pairs"] = colliders * volumes if remembers else 0
+    given = {
+        "collider_frame_count": collider_frames, "admits": admits, "remembers": int(remembers)
+    }  # fmt: skip
     packed = pack(Triggers, columns, counts, given)
     return columns[INTS].made(), columns[FLOATS].made(), packed
 

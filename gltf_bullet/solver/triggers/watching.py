@@ -13,6 +13,7 @@ from gltf_bullet.solver.triggers.layout import (
     FIND,
     FOLLOW,
     FRAME,
+    JUMP,
     PAIR,
     PART,
     PLACE,
@@ -20,8 +21,6 @@ from gltf_bullet.solver.triggers.layout import (
     triggers_at,
 )
 from gltf_bullet.transforms import FloatArray, IntArray
-
-__all__ = ["FAST_SHARE", "FIND", "FOLLOW", "watch"]
 
 FAST_SHARE = 0.5
 """A collider is looked for on its way when it moves further than this part of both thicknesses."""
@@ -123,13 +122,34 @@ def _follow(
 
 
 @kernel
-def _place_parts(table: IntArray, numbers: FloatArray, dt: float) -> None:
-    """Place colliders and volumes after and before the step, and compute the speeds of frames."""
+def _may_have_jumped(table: IntArray, numbers: FloatArray, dt: float) -> bool:
+    """Tell whether a frame went further than its last speed explains."""
+    triggers = triggers_at(table, 0)
+    for f in range(triggers.collider_frame_count):
+        frame = triggers.frame + FRAME.size * f
+        way = _apart(numbers, frame + FRAME.now + 9, frame + FRAME.before + 9)
+        if (
+            way > FAST_SHARE * numbers[frame + FRAME.thinnest]
+            and way > JUMP * dt * numbers[frame + FRAME.speed] + 0.5 * numbers[frame + FRAME.widest]
+        ):
+            return True
+    return False
+
+
+@kernel
+def _measure_speeds(table: IntArray, numbers: FloatArray, dt: float) -> None:
+    """Find how fast the frames of colliders went."""
     triggers = triggers_at(table, 0)
     for f in range(triggers.collider_frame_count):
         frame = triggers.frame + FRAME.size * f
         way = _apart(numbers, frame + FRAME.now + 9, frame + FRAME.before + 9)
         numbers[frame + FRAME.speed] = way / dt
+
+
+@kernel
+def _place_parts(table: IntArray, numbers: FloatArray) -> None:
+    """Place colliders and volumes after and before the step."""
+    triggers = triggers_at(table, 0)
     for c in range(triggers.collider_count):
         place = triggers.collider_place + PLACE.size * c
         part = triggers.collider + COLLIDER_SIZE * c
@@ -240,17 +260,52 @@ def _passes(table: IntArray, numbers: FloatArray, v: int, c: int) -> bool:
 
 
 @kernel
-def _find(table: IntArray, numbers: FloatArray, pairs: IntArray) -> int:
-    """List near pairs that may be reported."""
+def _way_of_part(numbers: FloatArray, frame: int, part: int) -> float:
+    """The most that any point of a part went in the step [m]."""
+    turn = 0.0
+    for k in range(9):
+        change = numbers[frame + FRAME.now + k] - numbers[frame + FRAME.before + k]
+        turn += change * change
+    way = _apart(numbers, part + PART.now, part + PART.before)
+    return way + math.sqrt(turn) * numbers[part + PART.outer] if turn > 0.0 else way
+
+
+@kernel
+def _recall(table: IntArray, numbers: FloatArray, v: int, c: int, known: int, margin: int) -> int:
+    """State of a pair that the engine was asked about, as long as it cannot have changed."""
     triggers = triggers_at(table, 0)
-    count = 0
+    volume = triggers.volume + PART.size * v
+    collider = triggers.collider + COLLIDER_SIZE * c
+    frame = table[triggers.collider_place + PLACE.size * c + PLACE.frame]
+    way = _way_of_part(numbers, triggers.frame + FRAME.size * frame, collider)
+    frame = triggers.collider_frame_count + v
+    way += _way_of_part(numbers, triggers.frame + FRAME.size * frame, volume)
+    numbers[margin] -= way
+    if numbers[margin] <= 0.0:
+        return layout.UNSURE
+    return layout.TOUCHES if table[known] & layout.TOUCHED else 0
+
+
+@kernel
+def _find(table: IntArray, numbers: FloatArray, pairs: IntArray) -> int:
+    """List the pairs that may be reported: those that are near, or were inside.
+
+    None where it is known who was inside, and nothing has changed.
+    """
+    triggers = triggers_at(table, 0)
+    count, has_changed = 0, triggers.is_known == 0
     for v in range(triggers.volume_count):
         volume = triggers.volume + PART.size * v
         sensed = triggers.volume_place + PLACE.size * v
         admits = triggers.admits + triggers.filter_count * table[sensed + PLACE.filter]
         for c in range(triggers.collider_count):
-            collider = triggers.collider + COLLIDER_SIZE * c
-            if not _is_near(numbers, volume, collider):
+            pair = triggers.collider_count * v + c if triggers.remembers else 0
+            known, margin = triggers.known + pair, triggers.margin + pair
+            was_inside = triggers.remembers and table[known] & layout.INSIDE != 0
+            is_near = _is_near(numbers, volume, triggers.collider + COLLIDER_SIZE * c)
+            if not is_near and triggers.remembers:
+                numbers[margin] = 0.0
+            if not (is_near or was_inside):
                 continue
             place = triggers.collider_place + PLACE.size * c
             owner = table[place + PLACE.owner]
@@ -260,16 +315,21 @@ def _find(table: IntArray, numbers: FloatArray, pairs: IntArray) -> int:
                 continue
             if table[admits + table[place + PLACE.filter]] == 0:
                 continue
+            state = _state(table, numbers, v, c) if is_near else 0
+            if state == layout.UNSURE and triggers.remembers:
+                state = _recall(table, numbers, v, c, known, margin)
+            is_passing = is_near and state != layout.TOUCHES and _passes(table, numbers, v, c)
+            if is_passing:
+                state |= layout.PASSES
+            if (state == layout.TOUCHES) != was_inside or state not in (0, layout.TOUCHES):
+                has_changed = True
             at = PAIR.size * count
             count += 1
             if at + PAIR.size <= len(pairs):
-                state = _state(table, numbers, v, c)
-                if state != layout.TOUCHES and _passes(table, numbers, v, c):
-                    state |= layout.PASSES
                 pairs[at + PAIR.volume] = v
                 pairs[at + PAIR.collider] = c
                 pairs[at + PAIR.state] = state
-    return count
+    return count if has_changed else 0
 
 
 @entry
@@ -292,19 +352,21 @@ def watch(
         table: Integers of the triggers.
         numbers: Floats of the triggers.
         pairs: Receives the pairs that FIND lists.
-        stages: FOLLOW, FIND, or both: then FIND is left out where a frame is fast.
+        stages: FOLLOW, FIND, or both: then FIND is left out where a frame may have jumped.
         dt: [s] of the step.
 
     Returns:
-        How many pairs were found, also where there is no room for so many; -1: FIND was left out.
+        How many pairs were found, also where there is no room for so many; 0 where they are
+        remembered and none has changed; -1: FIND was left out.
     """
     triggers = triggers_at(table, 0)
     if stages & FOLLOW:
         _follow(ints, floats, work, table, numbers)
-        if triggers.fast_count:
+        if triggers.fast_count and _may_have_jumped(table, numbers, dt):
             return -1
     if stages & FIND:
-        _place_parts(table, numbers, dt)
+        _measure_speeds(table, numbers, dt)
+        _place_parts(table, numbers)
         return int(_find(table, numbers, pairs))
     return 0
 

@@ -1,0 +1,61 @@
+"""How long bodies have touched nothing, as far as terms of an environment ask for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gltf_bullet.runtime.scene import Scene
+
+
+@dataclass(slots=True)
+class Stand:
+    """Contact of one body."""
+
+    touches: bool = False
+    """True if it touched something in the last engine step."""
+    air_time: float = 0.0
+    """Time [s] for which it has not touched anything; 0 while it does."""
+    landed_after: float = 0.0
+    """Air time [s] that has ended in the last step; else 0."""
+
+
+class ContactTimes:
+    """The contacts of the bodies of one scene that were asked for, from step to step."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._stands: dict[int, Stand] = {}
+
+    def of(self, motion_node: int) -> Stand:
+        """Return the contact of a body, which is followed from now on."""
+        if motion_node not in self._stands:
+            self._stands[motion_node] = Stand(touches=motion_node in self._touching())
+        return self._stands[motion_node]
+
+    def begin(self) -> None:
+        """Start an episode: nothing has touched anything yet."""
+        for node in self._stands:
+            self._stands[node] = Stand()
+
+    def after_step(self, duration: float) -> None:
+        """Follow all bodies over a step of ``duration`` [s]."""
+        if not self._stands:
+            return
+        touching = self._touching()
+        for node, stand in self._stands.items():
+            stand.touches = node in touching
+            air, stand.landed_after = stand.air_time, 0.0
+            stand.air_time = air + duration
+            if stand.touches:
+                stand.air_time, stand.landed_after = 0.0, air
+
+    def _touching(self) -> set[int]:
+        """Return the motion nodes whose bodies press on something."""
+        found = self._scene.contacts()
+        presses = found.normal_forces > 0.0
+        motion_of = self._scene.core.world.plan.motion_node_of
+        nodes: set[int] = set()
+        for colliders in (found.node_a[presses], found.node_b[presses]):
+            # -1: a body that is not of this scene.
+            nodes.update(motion_of[colliders[colliders >= 0]].tolist())
+        return nodes
