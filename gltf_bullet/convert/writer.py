@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -190,8 +191,9 @@ def build_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldFile:
     for geometry in placed.collision_meshes:  # in the order of their indices
         parts.mesh(geometry, None)
     nodes = placed.nodes.entries
+    shown = cache(shown_geometry)  # of many equal shapes one
     for node, visual in placed.visuals:
-        nodes[node]["mesh"] = parts.mesh(shown_geometry(visual.shape), visual.surface)
+        nodes[node]["mesh"] = parts.mesh(shown(visual.shape), visual.surface)
     cameras = [
         {
             "name": frame.name,

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from gltf_bullet.bullet.reading.robot_loading import read_robot
 from gltf_bullet.bullet.reading.world_reader import read_bodies, read_world
@@ -27,6 +27,12 @@ from gltf_bullet.gltf.writing import encode_glb
 from gltf_bullet.model import MotionKind
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_plans import ColliderGroup, StaticPlan
+from gltf_bullet.planning.mass_planner import (
+    INERTIA_LIMITED,
+    INERTIA_UNDEFINED,
+    MASS_UNDEFINED,
+    VELOCITY_LIMITED,
+)
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.placement import Placement
@@ -270,6 +276,10 @@ def _read_again(file: WorldFile, diagnostics: Diagnostics) -> tuple[WorldFile, A
     return file, asset
 
 
+_STATED: Final = (MASS_UNDEFINED, INERTIA_UNDEFINED, INERTIA_LIMITED, VELOCITY_LIMITED)
+"""Decisions of translating that a stage states."""
+
+
 def write_usd(asset: AssetContent, path: str | os.PathLike[str], diagnostics: Diagnostics) -> None:
     """Write an asset as a stage of OpenUSD, in metres, kilograms and Y up.
 
@@ -291,6 +301,7 @@ def write_usd(asset: AssetContent, path: str | os.PathLike[str], diagnostics: Di
     options = LoadOptions(concave="bvh", visuals="none")
     translation = translate_at(asset, Placement.of(up_axis="y"), options)
     translation.require_usable(strict=False)
+    diagnostics.extend([issue for issue in translation.issues if issue.kind in _STATED])
     losses = Losses(NOT_IN_USD)
     source = StageSource(
         document=asset.document,

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pybullet
 import pytest
 
 import gltf_bullet as gb
@@ -612,3 +613,85 @@ def test_attributes_that_nothing_comes_from_are_named(tmp_path: Path) -> None:
     message = diagnostics.take(NOT_IN_GLTF).message
     assert "newton:wobble" in message
     assert "/World/a" in message
+
+
+# --- the same scene in other units, axes and scales -----------------------------------------------
+
+
+def swinging(metres: float, kilograms: float, up: str, scale: float) -> str:
+    """Two links on a driven hinge, and a ball that falls on a box; ``scale``: of the root.
+
+    A box that falls would lie on other corners first if its axes were others, 1e-5 m beside.
+    """
+    unit = metres * scale
+
+    def place(x: float, y: float, z: float) -> str:
+        a, b, c = (value / unit for value in ((x, z, -y) if up == "Y" else (x, y, z)))
+        return f"({a!r}, {b!r}, {c!r})"
+
+    def box(
+        name: str, at_: tuple[float, float, float], size: float, mass: float, *more: str
+    ) -> str:
+        return prim(
+            "Sphere" if name == "ball" else "Cube", name,
+            f"double {'radius' if name == 'ball' else 'size'} = {size / unit!r}",
+            f"double3 xformOp:translate = {place(*at_)}",
+            'uniform token[] xformOpOrder = ["xformOp:translate"]',
+            *([f"float physics:mass = {mass / kilograms!r}"] if mass else []), *more,
+            apis="PhysicsCollisionAPI" + (" PhysicsRigidBodyAPI PhysicsMassAPI" if mass else ""),
+        )  # fmt: skip
+
+    axis = "Z" if up == "Y" else "Y"  # Y of the world with Z up is -Z of that with Y up
+    sense = -1.0 if up == "Y" else 1.0
+    torque = kilograms * metres**2
+    low, high = sorted((sense * -120.0, sense * 60.0))
+    hinge = (
+        f'uniform token physics:axis = "{axis}"',
+        f"float physics:lowerLimit = {low}", f"float physics:upperLimit = {high}",
+        f"float drive:angular:physics:stiffness = {0.05 / torque!r}",
+        f"float drive:angular:physics:damping = {0.01 / torque!r}",
+        f"float drive:angular:physics:targetPosition = {sense * 20.0}",
+    )  # fmt: skip
+
+    def ends(first: tuple[float, float, float], second: tuple[float, float, float]) -> list[str]:
+        # Frames in prims, whose own space is the root's; the world's is not scaled.
+        return [f"point3f physics:localPos{k} = {place(*v)}" for k, v in enumerate((first, second))]
+
+    root = f"float3 xformOp:scale = ({scale}, {scale}, {scale})\n"
+    root += 'uniform token[] xformOpOrder = ["xformOp:scale"]\n'
+    text = (
+        prim("PhysicsScene", "scene")
+        + box("ground", (0, 0, -1.5), 1.0, 0.0)
+        + box("post", (0, 0, 1.0), 0.1, 0.0)
+        + box("upper", (0.4, 0, 1.0), 0.3, 2.0, f"vector3f physics:velocity = {place(0, 0, 0.7)}")
+        + box("lower", (1.0, 0, 1.0), 0.2, 1.0)
+        + box("ball", (0.2, 0.05, -0.6), 0.2, 3.0)
+        + joint("RevoluteJoint", "shoulder", "post", "upper", *ends((0, 0, 0), (-0.4, 0, 0)),
+                *hinge, apis="PhysicsDriveAPI:angular")
+        + joint("RevoluteJoint", "elbow", "upper", "lower", *ends((0.3, 0, 0), (-0.3, 0, 0)),
+                f'uniform token physics:axis = "{axis}"')
+    )  # fmt: skip
+    return stage(root + text, metres=metres, kilograms=kilograms, up=up)
+
+
+def test_units_axes_and_scale_do_not_change_a_motion(tmp_path: Path) -> None:
+    """To 1e-6 m after 1 s, in contact: single precision of the numbers in the text."""
+    found = []
+    for number, (metres, kilograms, up, scale) in enumerate(
+        ((1.0, 1.0, "Z", 1.0), (0.01, 0.001, "Y", 1.0), (1.0, 1.0, "Z", 2.5))
+    ):
+        text = swinging(metres, kilograms, up, scale)
+        asset, _ = convert(tmp_path, text, name=f"stage{number}.usda")
+        client = pybullet.connect(pybullet.DIRECT)
+        scene = asset.instantiate(client)
+        scene.step(240)
+        found.append(
+            np.array(
+                [scene.world_from_node(node_of(asset, name))[:3, 3]
+                 for name in ("upper", "lower", "ball")]
+            )
+        )  # fmt: skip
+        pybullet.disconnect(client)
+    assert np.abs(found[0][0] - [0.4, 0.0, 1.0]).max() > 0.1
+    assert found[0] == pytest.approx(found[1], abs=1e-6)
+    assert found[0] == pytest.approx(found[2], abs=1e-6)

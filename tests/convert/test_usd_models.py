@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
+import warnings
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,12 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
+from gltf_bullet.convert.issues import ROBOT_REFUSED
+from gltf_bullet.convert.usd.process import convert_stage
 from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.errors import ContainerError
 from gltf_bullet.model import MotionKind
-from gltf_bullet.runtime.world_export import robot_file
+from gltf_bullet.runtime.world_export import robot_file, write_usd
 from tests.convert.usd_stages import inertia_of
 
 pytest.importorskip("pxr")
@@ -107,6 +111,65 @@ def test_assets_of_newton_have_its_numbers(name: str) -> None:
     scene.step(10)
     assert np.isfinite(scene.node_matrices).all()
     pybullet.disconnect(client)
+
+
+OTHERS = {
+    "examples/assets/bear.usd": True,
+    "examples/assets/bunny.usd": True,
+    "examples/assets/crazyflie.usd": True,
+    "examples/assets/curvedSurface.usd": True,
+    "examples/assets/mpm_sand.usda": False,
+    "examples/assets/rj45_plug.usd": True,
+    "examples/assets/unisex_shirt.usd": True,
+    "tests/assets/ant_multi.usda": True,
+    "tests/assets/cube_cylinder.usda": True,
+    "tests/assets/deformables_mixed.usda": True,
+    "tests/assets/mpm_material_subsets.usda": False,
+    "tests/assets/mpm_two_prims.usda": False,
+    "tests/assets/simple_articulation_with_mesh.usda": True,
+    "tests/assets/tetmesh_custom_attrs.usda": False,
+    "tests/assets/tetmesh_multi.usda": True,
+    "tests/assets/tetmesh_simple.usda": False,
+    "tests/assets/tetmesh_with_legacy_material.usda": False,
+    "tests/assets/tetmesh_with_material.usda": False,
+}
+"""Newton's other assets, and whether they hold anything that moves, collides or is drawn."""
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_assets_of_newton_convert_or_are_refused_by_name(name: str) -> None:
+    folder = newton_folder()
+    if folder is None or not (folder / name).is_file():
+        pytest.skip(f"{name} of newton 1.8.0 is not installed")
+    diagnostics = Diagnostics()
+    if OTHERS[name]:
+        assert convert_stage(folder / name, diagnostics).root["nodes"]
+        return
+    with pytest.raises(ContainerError):
+        convert_stage(folder / name, diagnostics)
+    assert "no rigid body, no collider and nothing that is drawn" in diagnostics.take(
+        ROBOT_REFUSED
+    ).message  # fmt: skip
+
+
+EXAMPLES = sorted((HERE.parents[1] / "examples" / "assets").glob("*.gltf"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_newton_reads_written_stages_without_a_warning(path: Path, tmp_path: Path) -> None:
+    newton = pytest.importorskip("newton", exc_type=ImportError)
+    asset = gb.read_asset(path)
+    write_usd(asset, tmp_path / "out.usda", Diagnostics())
+    builder = newton.ModelBuilder()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        builder.add_usd(str(tmp_path / "out.usda"))
+    assert len(builder.body_mass) == len(asset.physics.motions)
+    back = gb.read_asset(tmp_path / "out.usda")
+    ours = sum(m.mass or 0.0 for m in back.physics.motions.values())
+    kinematic = any(m.kind is MotionKind.KINEMATIC for m in back.physics.motions.values())
+    if not kinematic:  # Newton gives those a mass
+        assert sum(builder.body_mass) == pytest.approx(ours, rel=1e-6)
 
 
 def _by_path(nodes: dict[str, int], path: str) -> int:

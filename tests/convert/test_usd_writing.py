@@ -29,6 +29,7 @@ from gltf_bullet.model import (
     MotionKind,
     may_collide,
 )
+from gltf_bullet.planning.mass_planner import MASS_UNDEFINED
 from gltf_bullet.runtime.world_export import robot_file, write_usd
 from gltf_bullet.transforms import FloatArray
 from tests.cli.conftest import Run
@@ -362,6 +363,29 @@ def test_bodies_below_scaled_nodes_keep_velocities_centres_and_joints(tmp_path: 
         assert np.abs(frame[:3, 3] - other[name][:3, 3]).max() < 1e-5
 
 
+def test_names_of_any_language_and_of_our_own_scopes(tmp_path: Path) -> None:
+    builder = GltfBuilder()
+    names = ["轮子", "joints", "Materials", "PhysicsMaterials", "a b", "a.b", "3rd", "", "a b"]
+    for number, name in enumerate(names):
+        motion = {"mass": number + 1.0, "inertiaDiagonal": [1, 1, 1]}
+        builder.node(name, extensions={KHR: {"motion": motion}})
+    back, _ = written(gb.read_asset(builder.glb()), tmp_path)
+    found = {back.tree.names[k]: m.mass for k, m in back.physics.motions.items()}
+    prims = ["轮子", "joints", "Materials", "PhysicsMaterials", "a_b", "a_b_2", "_3rd", "node_7"]
+    assert list(found) == [*prims, "a_b_3"]
+    assert list(found.values()) == [number + 1.0 for number in range(9)]
+    opened = Usd.Stage.Open(str(tmp_path / "out.usda"))
+    assert opened.GetPrimAtPath("/World/a_b_2").GetDisplayName() == "a.b"
+
+
+def test_a_mass_that_nothing_gives_is_named(tmp_path: Path) -> None:
+    builder = GltfBuilder()
+    builder.node("ghost", extensions={KHR: {"motion": {}}})
+    back, diagnostics = written(gb.read_asset(builder.glb()), tmp_path)
+    assert diagnostics.take(MASS_UNDEFINED)
+    assert motion_of(back, "ghost").mass == 1.0
+
+
 def test_infinite_masses_are_large_and_named(tmp_path: Path) -> None:
     builder = GltfBuilder()
     builder.node("wall", extensions={KHR: {"motion": {"mass": 0}}})
@@ -489,7 +513,8 @@ def _textured() -> gb.Asset:
         [[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]], material=material,
         attributes={"TEXCOORD_0": np.array([[0, 0], [1, 0], [0, 1]], dtype=np.float32)},
     )  # fmt: skip
-    builder.node("leaf", mesh=mesh, extensions={KHR: {"motion": {"mass": 1}}})
+    motion = {"mass": 1, "inertiaDiagonal": [1, 1, 1]}
+    builder.node("leaf", mesh=mesh, extensions={KHR: {"motion": motion}})
     return gb.read_asset(builder.glb())
 
 

@@ -16,7 +16,6 @@ from gltf_bullet.gltf.materials import AlphaMode, Material, TextureUse, Wrap, re
 from gltf_bullet.gltf.meshes import read_mesh
 from gltf_bullet.gltf.primitives import Primitive
 
-_SCOPE: Final = "/World/Materials"
 _WRAPS: Final = {Wrap.CLAMP: "clamp", Wrap.MIRROR: "mirror", Wrap.REPEAT: "repeat"}
 _TYPES: Final = Sdf.ValueTypeNames
 
@@ -38,6 +37,7 @@ class LookWriter:
         self._losses, self._diagnostics = losses, diagnostics
         self._materials: dict[int, Any] = {}
         self._names: dict[int, str] = {}
+        self._scope = ""
         self.pictures: dict[str, bytes] = {}
         """Image files by their paths relative to the stage."""
 
@@ -93,9 +93,10 @@ class LookWriter:
         if index in self._materials:
             return self._materials[index]
         if not self._materials:
-            UsdGeom.Scope.Define(self._stage, _SCOPE)
+            self._scope = self._child("/World", "Materials")
+            UsdGeom.Scope.Define(self._stage, self._scope)
         entry = self._document.objects("materials")[index]
-        path = self._child(_SCOPE, str(entry.get("name") or f"material_{index}"))
+        path = self._child(self._scope, str(entry.get("name") or f"material_{index}"))
         found = UsdShade.Material.Define(self._stage, path)
         shader = UsdShade.Shader.Define(self._stage, f"{path}/surface")
         shader.CreateIdAttr("UsdPreviewSurface")

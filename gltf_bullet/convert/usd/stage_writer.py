@@ -50,7 +50,7 @@ _FRAMES: Final = 60.0
 _SINGULAR: Final = 1e-12
 _SHEAR: Final = 1e-6
 """Largest cosine between axes that counts as none."""
-_RESERVED: Final = re.compile(r"[^A-Za-z0-9_]")
+_RESERVED: Final = re.compile(r"\W")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +127,8 @@ class _Names:
         """A path below ``parent`` that is free."""
         plain = _RESERVED.sub("_", name) or "node"
         plain = f"_{plain}" if plain[0].isdigit() else plain
+        if not Sdf.Path.IsValidIdentifier(plain):
+            plain = re.sub(_RESERVED.pattern, "_", plain, flags=re.ASCII)
         taken = self.used.setdefault(parent, set())
         found, number = plain, 1
         while found in taken:
@@ -164,6 +166,7 @@ class _Writer:
         """Node of the prim above each written node; -1 for the root."""
         self._collisions: dict[int, _Collision] = {}
         self._materials: dict[PhysicsMaterial, Any] = {}
+        self._scope = ""
         self._ops: dict[int, tuple[Any, ...]] = {}
         self.stage = Usd.Stage.CreateInMemory()
         self._shapes = ShapeWriter(self.stage, source.document, source.plan, losses, diagnostics)
@@ -248,7 +251,10 @@ class _Writer:
         parent = _ROOT if above < 0 else self._inner[above]
         path = self._names.child(parent, tree.names[node] or f"node_{node}")
         self._paths[node] = self._inner[node] = path
-        self._place(UsdGeom.Xform.Define(self.stage, path), node)
+        prim = UsdGeom.Xform.Define(self.stage, path)
+        if tree.names[node]:
+            prim.GetPrim().SetDisplayName(tree.names[node])
+        self._place(prim, node)
         if node in self._prim_from_node:
             self._inner[node] = path = self._names.child(path, "sheared")
             inner = UsdGeom.Xform.Define(self.stage, path)
@@ -367,10 +373,10 @@ class _Writer:
     def _material(self, material: PhysicsMaterial) -> Any:
         if material in self._materials:
             return self._materials[material]
-        scope = f"{_ROOT}/PhysicsMaterials"
         if not self._materials:
-            UsdGeom.Scope.Define(self.stage, scope)
-        found = UsdShade.Material.Define(self.stage, self._names.child(scope, "material"))
+            self._scope = self._names.child(_ROOT, "PhysicsMaterials")
+            UsdGeom.Scope.Define(self.stage, self._scope)
+        found = UsdShade.Material.Define(self.stage, self._names.child(self._scope, "material"))
         prim = found.GetPrim()
         api = UsdPhysics.MaterialAPI.Apply(prim)
         api.CreateStaticFrictionAttr(material.static_friction)
