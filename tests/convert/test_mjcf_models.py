@@ -251,3 +251,21 @@ def test_losses_are_named_and_no_errors(pair: tuple) -> None:
         assert own.count(kind) == 0 or kind in said
     assert (own["dof_armature"] > 0.0).any() == ("armature" in said)
     assert not any(issue.severity is Severity.ERROR for issue in diagnostics)
+
+
+@every_model
+def test_bodies_and_joints_are_asked_by_mujocos_names(model: tuple[Path, Path]) -> None:
+    """A body, its joint and its geoms often have one name: it names the body."""
+    path, root = model
+    theirs = truth(path)
+    asset = asset_of(compiled(path, root)[0])
+    bodies = [theirs.body(k).name for k in range(1, theirs.nbody)]
+    hinges = [theirs.jnt(k).name for k in range(theirs.njnt) if theirs.jnt_type[k] != 0]
+    with headless_world() as client:
+        scene = asset.instantiate(client)
+        for name in filter(None, bodies):
+            node = scene.node(name).index
+            if any(scene.core.asset.tree.names[body] == name for body in scene.bodies):
+                assert scene.bodies[name].node == node
+        for name in filter(None, hinges):
+            assert scene.joints[name].name == name
