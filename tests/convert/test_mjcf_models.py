@@ -31,6 +31,7 @@ from tests.convert.mjcf_models import (
     random_positions,
     relative_poses,
     root_of,
+    rotors,
     set_joints,
     simplified,
     simplify,
@@ -119,6 +120,7 @@ def test_names_masses_inertias_ranges_and_poses(pair: tuple, figure: Figure) -> 
         mass.append(abs(motion.mass / native.body_mass[body] - 1.0))
         x, y, z, w = motion.inertia_orientation_xyzw
         wanted = tensor(native.body_inertia[body], native.body_iquat[body])
+        wanted += rotors(native, body)
         found = tensor(motion.inertia_diagonal, (w, x, y, z))
         inertia.append(np.abs(found - wanted).max() / np.abs(wanted).max())
     figure("masses", max(mass), most=1e-6)
