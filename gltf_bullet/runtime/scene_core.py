@@ -50,6 +50,8 @@ class SceneModel:
         """The present model."""
         self.placed: dict[tuple[int, str], tuple[float, ...]] = {}
         """Transforms and weights that users set, by node and property."""
+        self.set_parts: dict[tuple[int, str], tuple[float, ...]] = {}
+        """Parts of nodes as they were set last, by whomever; they may have moved since."""
         self.acted: set[str] = set()
         """Pointers that animations and graphs have set."""
 

@@ -16,7 +16,7 @@ from gltf_bullet.dialects.registry import IMPLEMENTED_EXTENSIONS
 from gltf_bullet.errors import AssetError, EngineError, TranslationError
 from gltf_bullet.model.pointers import find_target
 from gltf_bullet.runtime.scene_core import SceneCore
-from gltf_bullet.runtime.views.pointers import get_value
+from gltf_bullet.runtime.views.pointers import get_value, node_part
 from gltf_bullet.runtime.views.ray_casts import cast_filtered_rays
 from gltf_bullet.transforms import FloatArray, Pose, quats_from_matrices
 
@@ -211,7 +211,7 @@ class SceneHost:
             if pose is not None:
                 return pose.rotation_xyzw if part else pose.translation
             core.followers.look(node)
-            return tuple(core.nodes.local_parts(node)[part].tolist())
+            return tuple(node_part(core, node, _PLACES[part]).tolist())
 
         write = self._writer(pointer)
 

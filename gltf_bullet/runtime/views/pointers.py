@@ -72,7 +72,7 @@ def get_value(core: SceneCore, pointer: str) -> Any:
         return _length(core, pointer)
     node = _node_field(core, pointer)
     if node is not None:
-        return _get_node(core, *node)
+        return node_part(core, *node)
     target = find_target(core.model_now(), pointer)
     if target is None:
         # Nodes in no scene, or in another one than the loaded one, have the file's values.
@@ -98,6 +98,10 @@ def _mesh_weights(core: SceneCore, shape: MeshShape) -> tuple[float, ...]:
     count = max(map(len, targets), default=0)
     stated = part.weights if part.weights is not None else mesh.weights
     return (*stated, *(0.0,) * (count - len(stated)))[:count]
+
+
+_ROUNDING = 1e-12
+"""Share by which a node's part may differ from what was set, after products of its parents."""
 
 
 def set_value(core: SceneCore, pointer: str, value: Any) -> None:
@@ -192,11 +196,20 @@ def _weights_of(core: SceneCore, node: int) -> FloatArray:
     return np.array(authored if authored is not None else (), dtype=np.float64)
 
 
-def _get_node(core: SceneCore, node: int, field: str) -> FloatArray:
+def node_part(core: SceneCore, node: int, field: str) -> FloatArray:
+    """Return the present translation, rotation, scale or weights of a node."""
     if field == "weights":
         return _weights_of(core, node)
     place = list(_NODE_FIELDS).index(field)
-    return core.nodes.local_parts(node)[place]
+    found = core.nodes.local_parts(node)[place]
+    stated = core.model.set_parts.get((node, field))
+    if stated is None:
+        return found
+    # Matrices round, and turn the sign of quaternions: what stands as it was set is got as set.
+    given = np.array(stated)
+    closest = given if field != "rotation" or float(found @ given) >= 0.0 else -given
+    is_kept = np.abs(found - closest).max() <= _ROUNDING * max(1.0, float(np.abs(given).max()))
+    return given if is_kept else found
 
 
 def _set_node(core: SceneCore, node: int, field: str, value: Any) -> None:
@@ -219,9 +232,8 @@ def _set_node(core: SceneCore, node: int, field: str, value: Any) -> None:
         scale = numbers
     core.followers.notify(Jump.BEGINS)
     core.place_node(node, matrices_from_trs(translation, rotation, scale))
-    core.model.placed[node, field] = tuple(
-        {"translation": translation, "rotation": rotation, "scale": scale}[field].tolist()
-    )
+    part = {"translation": translation, "rotation": rotation, "scale": scale}[field]
+    core.model.placed[node, field] = core.model.set_parts[node, field] = tuple(part.tolist())
     core.followers.notify(Jump.ENDS)
 
 
