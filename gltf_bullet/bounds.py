@@ -22,6 +22,8 @@ NAME_CHARACTERS: Final = 10_000
 REPEATED_TARGET_VALUES: Final = 1 << 24
 """Numbers of the morph targets of a file whose accessors other targets of the same primitive use:
 exporters share one accessor of zeros, and few bytes can stand for many."""
+DECODED_VIEW_BYTES: Final = 512 << 20
+"""Bytes of all bufferViews of a file that meshopt decodes: a thousandth of it can stand for it."""
 WORLD_BODIES: Final = 20_000
 """Bodies and fixed colliders of one scene: PyBullet makes 10 000 in 5 s and 20 000 in 14 s."""
 DRAWN_TRIGGERS: Final = 40

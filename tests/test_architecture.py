@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "rich": {"cli"},
     "coacd": {"planning"},
     "DracoPy": {"gltf"},
+    "meshopt": {"gltf"},
 }
 """Heavy modules and the rooms that may know them; PyBullet and Numba have contracts."""
 

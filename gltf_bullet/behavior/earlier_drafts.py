@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from gltf_bullet.behavior.findings import BEHAVIOR_EARLIER_SPELLING
@@ -46,11 +46,31 @@ _EMPTY = ("an empty list or object", "nothing")
 
 
 class _Rewriting:
-    def __init__(self, graph: Mapping[str, Any]) -> None:
+    def __init__(self, graph: Mapping[str, Any], at: JsonPointer) -> None:
+        self.at = at
         self.seen: Counter[tuple[str, str]] = Counter()
+        self.first: dict[tuple[str, str], JsonPointer] = {}
+        """The place of the first of each."""
+        self.here = at
         self.graph = graph
         types = graph.get("types")
         self.types = types if isinstance(types, list) else []
+
+    def note(self, got: str, meaning: str) -> None:
+        """Count an earlier spelling in the object that is being read."""
+        self.seen[got, meaning] += 1
+        self.first.setdefault((got, meaning), self.here)
+
+    def each(
+        self, key: str, items: list[Any], rule: Callable[[dict[str, Any]], dict[str, Any]]
+    ) -> list[Any]:
+        """The items of a list of the graph by a rule, other values as they are."""
+        made = []
+        for index, item in enumerate(items):
+            self.here = self.at / key / index
+            made.append(rule(item) if isinstance(item, dict) else item)
+        self.here = self.at
+        return made
 
     def whole(self) -> dict[str, Any]:
         graph = self.without_empty(
@@ -59,17 +79,14 @@ class _Rewriting:
         rules = {"variables": self.variable, "events": self.event, "declarations": self.declaration}
         for key, rule in rules.items():
             if isinstance(graph.get(key), list):
-                graph[key] = [rule(item) if isinstance(item, dict) else item for item in graph[key]]
+                graph[key] = self.each(key, graph[key], rule)
         declared = graph.get("declarations")
         names = [
             item.get("op") if isinstance(item, dict) and "extension" not in item else None
             for item in (declared if isinstance(declared, list) else ())
         ]
         if isinstance(graph.get("nodes"), list):
-            graph["nodes"] = [
-                self.node(item, names) if isinstance(item, dict) else item
-                for item in graph["nodes"]
-            ]
+            graph["nodes"] = self.each("nodes", graph["nodes"], lambda item: self.node(item, names))
         return graph
 
     def without_empty(self, owner: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
@@ -77,7 +94,7 @@ class _Rewriting:
         for key in keys:
             if key in kept and kept[key] in ({}, []):
                 del kept[key]
-                self.seen[_EMPTY] += 1
+                self.note(*_EMPTY)
         return kept
 
     def signature(self, index: object) -> str:
@@ -95,10 +112,10 @@ class _Rewriting:
         if isinstance(value, list) and number and any(isinstance(item, str) for item in value):
             made["value"] = [number(item) if isinstance(item, str) else item for item in value]
             if made["value"] != value:
-                self.seen["a number as text", "that number"] += 1
+                self.note("a number as text", "that number")
         if isinstance(value, list) and not value:
             del made["value"]
-            self.seen[_EMPTY] += 1
+            self.note(*_EMPTY)
         return made
 
     variable = value
@@ -119,7 +136,7 @@ class _Rewriting:
         name = made.get("op")
         if isinstance(name, str) and "extension" not in made and name in _NAMES:
             if _NAMES[name] != name:
-                self.seen[name, _NAMES[name]] += 1
+                self.note(name, _NAMES[name])
             made["op"] = _NAMES[name]
         return made
 
@@ -136,7 +153,7 @@ class _Rewriting:
             return made
         if name == "variable/interpolate" and "useSlerp" not in configuration:
             made["configuration"] = {**configuration, "useSlerp": {"value": [False]}}
-            self.seen["variable/interpolate without useSlerp", "false"] += 1
+            self.note("variable/interpolate without useSlerp", "false")
         if name == "debug/log":
             self.message(made, configuration)
         if name == "variable/set" and "variables" not in configuration:
@@ -150,7 +167,7 @@ class _Rewriting:
         values = made.get("values")
         if isinstance(values, dict) and old in values and new not in values:
             made["values"] = {new if key == old else key: item for key, item in values.items()}
-            self.seen[f"the input {old}", new] += 1
+            self.note(f"the input {old}", new)
 
     def one_variable(self, made: dict[str, Any], configuration: Mapping[str, Any]) -> None:
         """Rename the input ``value`` of a ``variable/set`` of one variable."""
@@ -167,7 +184,7 @@ class _Rewriting:
         made["values"] = {**rest, str(int(number[0])): values["value"]}
         rest = {key: item for key, item in configuration.items() if key != "variable"}
         made["configuration"] = {**rest, "variables": chosen}
-        self.seen["variable/set with variable and value", "variables and the variable's index"] += 1
+        self.note("variable/set with variable and value", "variables and the variable's index")
 
     def message(self, made: dict[str, Any], configuration: Mapping[str, Any]) -> None:
         """Escape brackets that have no input of their name, which were literal text."""
@@ -182,7 +199,7 @@ class _Rewriting:
         )
         if text != texts[0]:
             made["configuration"] = {**configuration, "message": {"value": [text]}}
-            self.seen["a parameter of a message without an input", "text"] += 1
+            self.note("a parameter of a message without an input", "text")
 
     def pointer(self, made: dict[str, Any], configuration: Mapping[str, Any]) -> None:
         """Correct brackets around integer parameters, and pointers to lists meant as lengths."""
@@ -196,13 +213,13 @@ class _Rewriting:
             hole = f"/{{{socket}}}"
             if hole in text and isinstance(item, dict) and self.is_integer(item):
                 text = text.replace(hole, f"/[{socket}]")
-                self.seen["an integer in curly brackets", "one in square brackets"] += 1
+                self.note("an integer in curly brackets", "one in square brackets")
         kind = configuration.get("type")
         numbers = kind.get("value") if isinstance(kind, dict) else None
         is_int = isinstance(numbers, list) and self.signature(next(iter(numbers), None)) == "int"
         if is_int and text.startswith("/nodes/") and text.endswith("/weights"):
             text += ".length"
-            self.seen["weights as an int", "their number"] += 1
+            self.note("weights as an int", "their number")
         if text != texts[0]:
             made["configuration"] = {**configuration, "pointer": {"value": [text]}}
 
@@ -245,15 +262,16 @@ class _Rewriting:
 def with_present_spellings(
     graph: Mapping[str, Any], at: JsonPointer, diagnostics: Diagnostics
 ) -> dict[str, Any]:
-    """The graph in the spellings of the ratified text; each earlier one is reported once.
+    """The graph in the ratified spellings; earlier ones are reported once, at the first place.
 
     Args:
         graph: The graph as in the file.
         at: Location of the graph.
         diagnostics: Receives the earlier spellings.
     """
-    rewriting = _Rewriting(graph)
+    rewriting = _Rewriting(graph, at)
     made = rewriting.whole()
     for (got, meaning), count in rewriting.seen.items():
-        diagnostics.report(BEHAVIOR_EARLIER_SPELLING, at, got=got, meaning=meaning, count=count)
+        place = rewriting.first[got, meaning]
+        diagnostics.report(BEHAVIOR_EARLIER_SPELLING, place, got=got, meaning=meaning, count=count)
     return made

@@ -407,16 +407,16 @@ class _GraphReader:
 
     def note_backward(self) -> None:
         """Report values of higher nodes and flows to lower ones, which the text excludes."""
-        values = sum(max(others) > k for k, others in self.value_links().items())
-        flows = sum(min(others) < k for k, others in self.flow_links().items())
-        for count, got in (
+        values = [k for k, others in self.value_links().items() if max(others) > k]
+        flows = [k for k, others in self.flow_links().items() if min(others) < k]
+        for found, got in (
             (values, "a value of a later node"),
             (flows, "a flow to an earlier one"),
         ):
-            if count:
+            if found:
                 self.diagnostics.report(
-                    BEHAVIOR_EARLIER_SPELLING, self.at, got=got,
-                    meaning="any other, as there is no circle", count=count,
+                    BEHAVIOR_EARLIER_SPELLING, self.at / "nodes" / found[0], got=got,
+                    meaning="any other, as there is no circle", count=len(found),
                 )  # fmt: skip
 
     def order_of(self, needed: Mapping[int, Iterable[int]], key: str) -> tuple[int, ...]:

@@ -38,7 +38,7 @@ ROBOT_FILE_REFUSED: Final = IssueKind(
     "ROBOT_FILE_REFUSED",
     Severity.ERROR,
     "{owner} names the file {got} ({where}), which leads out of the robot's folder and of ROS "
-    "packages; left out: its {what}; --allow FOLDER lets it name files in a folder",
+    "packages{more}; left out: {what}; --allow {folder} lets the robot name files there",
     loads=True,
 )
 ROBOT_FILE_UNREADABLE: Final = IssueKind(

@@ -12,8 +12,6 @@ from gltf_bullet.bounds import MESH_FILE_BYTES
 from gltf_bullet.convert.description import MimicRule
 from gltf_bullet.convert.issues import (
     ROBOT_ELEMENT_IGNORED,
-    ROBOT_FILE_MISSING,
-    ROBOT_FILE_REFUSED,
     ROBOT_FILE_UNREADABLE,
     ROBOT_MESH_CONVERTED,
     ROBOT_MISREAD,
@@ -21,7 +19,7 @@ from gltf_bullet.convert.issues import (
 )
 from gltf_bullet.convert.mesh_files import MeshFile, read_mesh_file, write_obj
 from gltf_bullet.convert.robot_checks import c_number, check_robot, read_elements, report_ignored
-from gltf_bullet.convert.robot_folders import RobotFolders
+from gltf_bullet.convert.robot_folders import NamedFile, RobotFolders, report_files
 from gltf_bullet.convert.robot_xml import XmlElement, escaped, places, written
 from gltf_bullet.convert.urdf_repairs import (
     StatedInertia,
@@ -273,8 +271,14 @@ def _name_files(
                 converted.setdefault((link.name, name), []).append(part)
             else:
                 part.is_left_out = True
-    for (link_name, name), parts in missing.items():
-        _report_missing(parts, f"link {link_name!r}", name, folders, diagnostics)
+    lost = [
+        NamedFile(
+            owner=f"link {link_name!r}", name=name, where=places(parts),
+            what=" and ".join(dict.fromkeys(part.tag for part in parts)),
+        )
+        for (link_name, name), parts in missing.items()
+    ]  # fmt: skip
+    report_files(lost, folders, diagnostics)
     for (link_name, name), parts in converted.items():
         diagnostics.report(
             ROBOT_MESH_CONVERTED, ROOT,
@@ -324,20 +328,6 @@ def _above(element: XmlElement, tags: tuple[str, ...]) -> XmlElement:
     while found.tag not in tags and found.parent is not None:
         found = found.parent
     return found
-
-
-def _report_missing(
-    parts: list[XmlElement],
-    owner: str,
-    name: str,
-    folders: RobotFolders,
-    diagnostics: Diagnostics,
-) -> None:
-    what = " and ".join(dict.fromkeys(part.tag for part in parts))
-    kind = ROBOT_FILE_REFUSED if folders.is_outside(name) else ROBOT_FILE_MISSING
-    diagnostics.report(
-        kind, ROOT, owner=owner, got=repr(name[:120]), where=places(parts), what=what
-    )
 
 
 def _mimic_rules(robot: XmlElement, diagnostics: Diagnostics) -> Iterator[tuple[str, MimicRule]]:

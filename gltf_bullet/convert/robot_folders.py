@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from gltf_bullet.convert.issues import ROBOT_FILE_MISSING, ROBOT_FILE_REFUSED
+from gltf_bullet.diagnostics import ROOT, Diagnostics
 
 _SCHEME: Final = re.compile(r"^(package|model|file)://")
 _PACKAGE: Final = "package.xml"
@@ -77,6 +81,18 @@ class RobotFolders:
         places = list(self._places(name))
         return bool(places) and not any(place.is_inside() for place in places)
 
+    def folder_of(self, names: Iterable[str]) -> str:
+        """The folder whose permission would admit files that lead outside; ``FOLDER`` if none.
+
+        It follows from the names alone, and says nothing of what is there.
+        """
+        paths = (next(place.path for place in self._places(name)) for name in names)
+        try:
+            found = os.path.commonpath([os.path.normpath(path.parent) for path in paths])
+        except ValueError:  # on several drives
+            return "FOLDER"
+        return "FOLDER" if found == os.path.dirname(found) else found
+
     def holds(self, path: Path) -> bool:
         """Return True if a file that a mesh of the robot names is in a permitted folder."""
         return any(_Place(path, root, links).is_inside() for root, links in self._used.items())
@@ -120,3 +136,41 @@ def _ros_roots() -> list[Path]:
     values = [os.environ.get(key, "") for key in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH")]
     parts = [part for value in values for part in value.split(os.pathsep) if part]
     return [Path(os.path.abspath(part)) for part in parts]
+
+
+# --- Files that are not read ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedFile:
+    """A file that a robot names and that is left out."""
+
+    owner: str
+    """The element that names it."""
+    name: str
+    where: str
+    """Lines of the description."""
+    what: str
+    """The parts that are left out with it."""
+
+
+def report_files(
+    files: Sequence[NamedFile], folders: RobotFolders, diagnostics: Diagnostics
+) -> None:
+    """Report files that are missing, each, and those that lead outside, in one finding."""
+    refused = [file for file in files if folders.is_outside(file.name)]
+    for file in files:
+        if file not in refused:
+            diagnostics.report(
+                ROBOT_FILE_MISSING, ROOT,
+                owner=file.owner, got=repr(file.name[:120]), where=file.where, what=file.what,
+            )  # fmt: skip
+    if refused:
+        first, others = refused[0], len(refused) - 1
+        diagnostics.report(
+            ROBOT_FILE_REFUSED, ROOT,
+            owner=first.owner, got=repr(first.name[:120]), where=first.where,
+            more=f", as do {others} others" if others else "",
+            what=" and ".join(dict.fromkeys(file.what for file in refused)),
+            folder=folders.folder_of(file.name for file in refused),
+        )  # fmt: skip

@@ -61,6 +61,8 @@ IMPLEMENTED_EXTENSIONS: Final = (
     "KHR_animation_pointer",
     "KHR_draco_mesh_compression",
     "KHR_interactivity",
+    "EXT_meshopt_compression",
+    "KHR_meshopt_compression",
     "KHR_mesh_quantization",
     # Appearance, metadata and editing only: ignoring them changes neither geometry nor motion.
     "EXT_lights_ies",
@@ -93,8 +95,8 @@ IMPLEMENTED_EXTENSIONS: Final = (
     "KHR_xmp_json_ld",
     "MSFT_texture_dds",
 )
-"""The extensions that a file may require. EXT_mesh_gpu_instancing and EXT_meshopt_compression are
-missing on purpose: without them geometry or motion would be another."""
+"""The extensions that a file may require. EXT_mesh_gpu_instancing is missing on
+purpose: without it geometry or motion would be another."""
 
 
 def check_extensions(document: Document, diagnostics: Diagnostics) -> None:

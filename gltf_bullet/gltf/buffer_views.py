@@ -7,6 +7,7 @@ Elements are views of the file's bytes, nothing is copied. ``accessors.py`` inte
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,12 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, S
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, has_required, read_index, read_size
+from gltf_bullet.gltf.meshopt import (
+    COMPRESSIONS,
+    MESHOPT_PACKAGE_MISSING,
+    can_decode,
+    decode_meshopt,
+)
 
 AccessorArray: TypeAlias = npt.NDArray[Any]
 
@@ -32,13 +39,6 @@ BUFFER_VIEW_OUT_OF_BOUNDS = IssueKind(
 STRIDE_TOO_SMALL = IssueKind(
     "STRIDE_TOO_SMALL", Severity.ERROR, "byteStride is {got}; must be at least {needed}"
 )
-COMPRESSION_UNSUPPORTED = IssueKind(
-    "COMPRESSION_UNSUPPORTED",
-    Severity.ERROR,
-    "the bufferView is compressed with {got}, which is not implemented; its data is left out",
-)
-
-COMPRESSIONS = ("EXT_meshopt_compression", "KHR_meshopt_compression")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,11 +84,23 @@ def read_buffer_view(
             return None
     if buffer is None or length is None or offset is None:
         return None
-    extensions = view.get("extensions")
+    found = view.get("extensions")
+    extensions: JsonObject = found if isinstance(found, dict) else {}
     for name in COMPRESSIONS:
+        extension = extensions.get(name)
+        if not isinstance(extension, dict):
+            continue
+        if can_decode():
+            place = at / "extensions" / name
+            decoded = document.derive(
+                ("decoded view", index),
+                partial(decode_meshopt, document, extension, length, place),
+                diagnostics,
+            )
+            return None if decoded is None else (decoded, stride)
         # The buffer is then the uncompressed fall-back; mostly it is declared without data.
-        if isinstance(extensions, dict) and name in extensions and not _has_data(document, buffer):
-            diagnostics.report(COMPRESSION_UNSUPPORTED, at, got=name)
+        if not _has_data(document, buffer):
+            diagnostics.report(MESHOPT_PACKAGE_MISSING, at, got=name)
             return None
     try:
         data = document.buffer(buffer)

@@ -14,7 +14,6 @@ from gltf_bullet.gltf.accessors import ACCESSOR_OF_ZEROS, ACCESSOR_TOO_LARGE
 from gltf_bullet.gltf.buffer_views import (
     ACCESSOR_OUT_OF_BOUNDS,
     BUFFER_VIEW_OUT_OF_BOUNDS,
-    COMPRESSION_UNSUPPORTED,
 )
 from gltf_bullet.gltf.buffers import (
     BUFFER_MISSING,
@@ -24,6 +23,11 @@ from gltf_bullet.gltf.buffers import (
     URI_REFUSED,
 )
 from gltf_bullet.gltf.draco import DRACO_PACKAGE_MISSING, DRACO_TOO_LARGE, DRACO_UNREADABLE
+from gltf_bullet.gltf.meshopt import (
+    MESHOPT_PACKAGE_MISSING,
+    MESHOPT_TOO_LARGE,
+    MESHOPT_UNREADABLE,
+)
 
 PASSED_OVER = IssueKind("PASSED_OVER", Severity.WARNING, "{got}; {instead}")
 
@@ -31,8 +35,9 @@ _WHOLE_FILE: Final = frozenset(
     {
         ACCESSOR_OF_ZEROS, ACCESSOR_OUT_OF_BOUNDS, ACCESSOR_TOO_LARGE, BUFFER_MISSING,
         BUFFER_SHORT, BUFFER_TOO_LARGE,
-        BUFFER_VIEW_OUT_OF_BOUNDS, COMPRESSION_UNSUPPORTED, DRACO_PACKAGE_MISSING, DRACO_TOO_LARGE,
-        DRACO_UNREADABLE, URI_MALFORMED, URI_REFUSED,
+        BUFFER_VIEW_OUT_OF_BOUNDS, DRACO_PACKAGE_MISSING, DRACO_TOO_LARGE,
+        DRACO_UNREADABLE, MESHOPT_PACKAGE_MISSING, MESHOPT_TOO_LARGE, MESHOPT_UNREADABLE,
+        URI_MALFORMED, URI_REFUSED,
     }
 )  # fmt: skip
 """Errors in any content: data that is missing or truncated, and limits of reading."""

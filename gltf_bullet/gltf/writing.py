@@ -17,11 +17,11 @@ from urllib.parse import unquote
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
 from gltf_bullet.errors import InvalidAssetError
-from gltf_bullet.gltf.buffer_views import COMPRESSIONS
 from gltf_bullet.gltf.buffers import read_uri
 from gltf_bullet.gltf.container import BIN_CHUNK, GLB_MAGIC, JSON_CHUNK
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject
+from gltf_bullet.gltf.meshopt import COMPRESSIONS
 from gltf_bullet.output_files import written_aside
 
 if TYPE_CHECKING:

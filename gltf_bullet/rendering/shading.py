@@ -86,12 +86,19 @@ def normals_of(points: FloatArray, towards_eye: FloatArray) -> FloatArray:
         points: Shape [height, width, 3].
         towards_eye: From each point, or one for all, shape [..., 3].
     """
-    normals = np.cross(np.gradient(points, axis=1), np.gradient(points, axis=0))
+    normals = np.cross(_slopes(points, 1), _slopes(points, 0))
     lengths = np.linalg.norm(normals, axis=-1, keepdims=True)
     normals = np.divide(normals, lengths, out=np.zeros_like(normals), where=lengths > 0.0)
     away = (normals * towards_eye).sum(axis=-1, keepdims=True) < 0.0
     turned: FloatArray = np.where(away, -normals, normals)
     return turned
+
+
+def _slopes(points: FloatArray, axis: int) -> FloatArray:
+    """Differences along rows or columns; a single one has none, and gets no shadow."""
+    if points.shape[axis] < 2:
+        return np.zeros_like(points)
+    return np.asarray(np.gradient(points, axis=axis))
 
 
 def in_the_shade(

@@ -153,7 +153,11 @@ class Scene:
 
     @property
     def time(self) -> float:
-        """Simulated time since load [s]."""
+        """Simulated time since load [s].
+
+        It counts steps. PyBullet's states hold no time: after ``pybullet.restoreState`` it goes
+        on, after :meth:`restore_state` it is that of the state.
+        """
         return self.core.time
 
     def step(self, count: int = 1, *, alone: bool = False) -> None:

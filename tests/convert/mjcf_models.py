@@ -125,6 +125,19 @@ def joint_nodes(asset: gb.Asset, model: MjcfModel) -> dict[int, int]:
     return found
 
 
+def rotors(native: Any, body: int) -> Array:
+    """The tensor of the rotors of a body's hinges and balls, which is part of ours."""
+    found = np.zeros((3, 3))
+    first = int(native.body_jntadr[body])
+    for joint in range(first, first + int(native.body_jntnum[body])):
+        armature = float(native.dof_armature[native.jnt_dofadr[joint]])
+        if native.jnt_type[joint] == 3:
+            found += armature * np.outer(native.jnt_axis[joint], native.jnt_axis[joint])
+        elif native.jnt_type[joint] == 1:
+            found += armature * np.eye(3)
+    return found
+
+
 def tensor(diagonal: npt.ArrayLike, quaternion_wxyz: npt.ArrayLike) -> Array:
     turn = tensor_turn(quaternion_wxyz)
     return np.asarray(turn @ np.diag(np.asarray(diagonal, dtype=float)) @ turn.T)

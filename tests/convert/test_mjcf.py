@@ -36,6 +36,7 @@ from gltf_bullet.model import (
     may_collide,
 )
 from gltf_bullet.runtime.world_export import robot_file
+from tests.convert.mjcf_models import tensor
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -118,7 +119,7 @@ def test_actuators_are_drives_with_gear_gains_and_bounds(
 @pytest.mark.parametrize(
     ("joint", "rest", "said"),
     [
-        ('armature="0.5"', "", "armature of 0.5 kg m2 or kg, up to"),
+        ('type="slide" armature="0.5"', "", "armature of 0.5 kg, along a slide,"),
         ("", '<actuator><muscle joint="j" lengthrange="0 1"/></actuator>', "muscle with"),
         ("", '<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>', "tendon of t"),
         ("", '<sensor><jointpos name="s" joint="j"/></sensor>', "sensor of s"),
@@ -433,3 +434,21 @@ def test_slides_and_balls(tmp_path: Path) -> None:
     *_, cone = the_joint(asset).description.limits
     assert (cone.kind, cone.axes) == (DofKind.ANGULAR, (0, 1, 2))
     assert cone.maximum == pytest.approx(math.radians(50))
+
+
+@pytest.mark.parametrize("axis", ["0 1 0", "1 0 0", "0.6 0 0.8"])
+def test_armature_is_inertia_of_the_link_about_its_axis(tmp_path: Path, axis: str) -> None:
+    """The rotor's inertia was left out: 91 % of an axis of gymnasium's half_cheetah."""
+    text = ARM.replace('axis="0 1 0"', f'axis="{axis}"').replace('size=".1"', 'size=".1 .2"')
+    text = text.replace('name="g"', 'name="g" type="cylinder" euler="20 30 40"')
+    tensors = []
+    for joint in ('armature="0.5"', ""):
+        asset, diagnostics = convert(tmp_path, text.format(joint=joint, geom="", rest=""))
+        said = [issue.message for issue in diagnostics if issue.kind is MJCF_APPROXIMATED]
+        assert any("armature of 0.5 kg m2, up to" in message for message in said) == bool(joint)
+        motion = asset.physics.motions[node_of(asset, "a")]
+        assert motion.inertia_diagonal is not None
+        x, y, z, w = motion.inertia_orientation_xyzw
+        tensors.append(tensor(motion.inertia_diagonal, (w, x, y, z)))
+    along = np.array([float(part) for part in axis.split()])
+    assert tensors[0] - tensors[1] == pytest.approx(0.5 * np.outer(along, along), abs=1e-9)

@@ -31,6 +31,7 @@ from tests.convert.mjcf_models import (
     random_positions,
     relative_poses,
     root_of,
+    rotors,
     set_joints,
     simplified,
     simplify,
@@ -119,6 +120,7 @@ def test_names_masses_inertias_ranges_and_poses(pair: tuple, figure: Figure) -> 
         mass.append(abs(motion.mass / native.body_mass[body] - 1.0))
         x, y, z, w = motion.inertia_orientation_xyzw
         wanted = tensor(native.body_inertia[body], native.body_iquat[body])
+        wanted += rotors(native, body)
         found = tensor(motion.inertia_diagonal, (w, x, y, z))
         inertia.append(np.abs(found - wanted).max() / np.abs(wanted).max())
     figure("masses", max(mass), most=1e-6)
@@ -251,3 +253,24 @@ def test_losses_are_named_and_no_errors(pair: tuple) -> None:
         assert own.count(kind) == 0 or kind in said
     assert (own["dof_armature"] > 0.0).any() == ("armature" in said)
     assert not any(issue.severity is Severity.ERROR for issue in diagnostics)
+
+
+@every_model
+def test_bodies_and_joints_are_asked_by_mujocos_names(model: tuple[Path, Path]) -> None:
+    """A body, its joint and its geoms often have one name: it names the body."""
+    path, root = model
+    try:
+        theirs = truth(path)
+    except ValueError as error:
+        pytest.skip(f"MuJoCo does not take it: {error}")
+    asset = asset_of(compiled(path, root)[0])
+    bodies = [theirs.body(k).name for k in range(1, theirs.nbody)]
+    hinges = [theirs.jnt(k).name for k in range(theirs.njnt) if theirs.jnt_type[k] != 0]
+    with headless_world() as client:
+        scene = asset.instantiate(client)
+        for name in filter(None, bodies):
+            node = scene.node(name).index
+            if any(scene.core.asset.tree.names[body] == name for body in scene.bodies):
+                assert scene.bodies[name].node == node
+        for name in filter(None, hinges):
+            assert scene.joints[name].name == name

@@ -349,3 +349,31 @@ def test_a_gltf_mesh_cannot_name_other_files_by_escaped_keys(tmp_path: Path) -> 
     )
     with pytest.raises(ValueError, match="not permitted"):
         read_mesh_file(str(mesh), RobotFolders(mesh).holds)
+
+
+def test_files_that_lead_outside_are_one_finding_with_what_would_admit_them(
+    tmp_path: Path,
+) -> None:
+    """A robot with 19 refused meshes had 19 messages, none of which said what to allow."""
+    folder, meshes = tmp_path / "robot", tmp_path / "shared" / "meshes"
+    for made in (folder, meshes / "arm"):
+        made.mkdir(parents=True)
+    names = ["../shared/meshes/base.obj", "../shared/meshes/arm/upper.obj", "gone.obj"]
+    for name in names[:2]:
+        (folder / name).write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\n")
+    visuals = "".join(
+        f'<visual><geometry><mesh filename="{name}"/></geometry></visual>' for name in names
+    )
+    text = URDF.replace("</link>", f"{visuals}</link>").replace("{}", "gone.obj")
+    path = folder / "robot.urdf"
+    path.write_text(text)
+    diagnostics = Diagnostics()
+    read_robot(path, diagnostics)
+    refused = [issue for issue in diagnostics if issue.kind is ROBOT_FILE_REFUSED]
+    assert len(refused) == 1
+    assert "as do 1 others" in refused[0].message
+    assert f"--allow {meshes} lets" in refused[0].message
+    assert refused[0].values["what"] == "visual"
+    diagnostics = Diagnostics()
+    read_robot(path, diagnostics, allowed=(meshes,))
+    assert ROBOT_FILE_REFUSED not in [issue.kind for issue in diagnostics]

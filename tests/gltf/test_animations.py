@@ -289,3 +289,17 @@ def test_lists_of_a_wrong_type_are_reported(
     (animation,) = read_animations(read_builder(builder), diagnostics)
     assert animation.tracks == ()
     assert diagnostics.take(PASSED_OVER).pointer == f"/animations/0/{key}"
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_the_least_normalized_integer_of_a_rotation_is_minus_one(
+    dtype: str, read_builder: ReadBuilder, diagnostics: Diagnostics
+) -> None:
+    """``max(c / 127, -1)``: a quaternion of -1.008 would be no unit quaternion."""
+    least = np.iinfo(dtype).min
+    builder = with_channels((0, "rotation", [0, 1], [[0, 0, 0, 1], [0, 0, 0, -1]]))
+    keys = np.array([[0, 0, 0, -(least + 1)], [0, 0, 0, least]], dtype=dtype)
+    output = builder.accessor(keys, normalized=True)
+    edited(builder, "samplers", 0, output=output)
+    track = only_track(read_builder, builder, diagnostics)
+    assert_array_equal(track.values, [[0, 0, 0, 1], [0, 0, 0, -1]])

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gltf_bullet as gb
 from gltf_bullet.transforms import FloatArray
-from tests.physics.scenes import G, world
+from tests.physics.scenes import G, Scenery, world
 from tools.bench.baselines.contact_scenes import ContactScene, flat_grid
 
 HALF = 0.5
@@ -98,6 +99,24 @@ def test_the_issue_names_the_pair_and_grows_with_the_restitution() -> None:
     assert (issue.values["mover"], issue.values["ground"]) == ("cylinder", "box")
     _, (stronger,) = bounce("cylinder", "box", 1.0, DROPS[0])
     assert stronger.values["loss"] == pytest.approx(2.0 * float(str(issue.values["loss"])))
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_body_does_not_land_on_itself(apart: bool) -> None:
+    """Its parts were named as a pair that never collides."""
+    scene = Scenery()
+    rubber = scene.material(restitution=1.0)
+    box = scene.shape("box", size=[1.0, 1.0, 1.0])
+    cylinder = scene.shape("cylinder", radiusTop=0.4, radiusBottom=0.4, height=1.0)
+    ball = scene.shape("sphere", radius=0.4)
+    motion: dict[str, object] = {"mass": 1.0}
+    own = motion if apart else None
+    part = scene.node("Part", at=(0, 3, 0), shape=cylinder, material=rubber, motion=own)
+    below = () if apart else (part,)
+    scene.node("Box", at=(0, 0, 0), shape=box, material=rubber, motion=motion, children=below)
+    scene.node("Ball", at=(3, 2, 0), shape=ball, material=rubber, motion=motion)
+    codes = [issue.code for issue in gb.check(scene.bytes()).issues]
+    assert ("FLAT_LANDING" in codes) == apart
 
 
 def test_without_restitution_nothing_is_lost() -> None:

@@ -349,3 +349,15 @@ def test_triggers_lie_over_the_colours_alone() -> None:
     assert (more[changed][:, 0] > more[changed][:, 1]).mean() > 0.95  # towards magenta
     assert (plain.depth == veiled.depth).all()
     assert (plain.segmentation == veiled.segmentation).all()
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 5), (5, 1)])
+@pytest.mark.parametrize("shadows", [False, True])
+def test_pictures_of_one_row_or_column(size: tuple[int, int], shadows: bool) -> None:
+    with loaded(camera_scene()) as scene:
+        picture = scene.render("Front", size=size, shadows=shadows, triggers=True)
+        width, height = size
+        assert picture.rgb.shape == picture.points().shape == (height, width, 3)
+        # The middle of a large picture is the middle of a small one.
+        large = scene.render("Front", size=(51, 51), shadows=shadows)
+        assert picture.depth[height // 2, width // 2] == pytest.approx(large.depth[25, 25], rel=0.1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pybullet
@@ -11,6 +12,8 @@ import pytest
 
 import gltf_bullet as gb
 from tests.physics.scenes import KHR, SHAPES, G, Scenery, world
+
+GRAPHS = Path(__file__).parents[3] / "shared" / "faults" / "graphs"
 
 MOTION = f"/nodes/{{}}/extensions/{KHR}/motion/"
 TABLE = f"/extensions/{KHR}/"
@@ -449,3 +452,44 @@ def test_what_is_set_of_a_node_is_got_to_the_bit() -> None:
                     state = scene.save_state()
                     scene.set("/nodes/1/translation", [9, 9, 9])
                     scene.restore_state(state)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_was_set_is_got_to_the_bit(turned: bool) -> None:
+    """Matrices made 2.9999999999999996 of 3, and turned the sign of quaternions below a turn."""
+    half = math.sqrt(0.5)
+    scenery = Scenery()
+    child = scenery.node("Child")
+    scenery.node("Parent", rotation=[0.6, 0, 0, 0.8] if turned else None, children=(child,))
+    with world(scenery.bytes()) as scene:
+        values = {
+            "scale": [1.0, 2.0, 3.0],
+            "rotation": [0.0, -half, 0.0, -half],
+            "translation": [0.1, 0.2, 0.3],
+        }
+        for field, value in values.items():
+            scene.set(f"/nodes/{child}/{field}", value)
+        for _ in range(2):
+            for field, value in values.items():
+                assert scene.get(f"/nodes/{child}/{field}").tolist() == value
+            scene.step()
+
+
+def test_what_has_moved_since_it_was_set_is_got_where_it_is() -> None:
+    scenery = Scenery()
+    box = scenery.shape("box")
+    falling = scenery.node("Box", shape=box, motion={"mass": 1.0})
+    with world(scenery.bytes()) as scene:
+        scene.set(f"/nodes/{falling}/translation", [0.0, 3.0, 0.0])
+        scene.step(24)
+        assert scene.get(f"/nodes/{falling}/translation")[1] < 3.0 - 1e-3
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not GRAPHS.is_dir(), reason="the graphs are not there")
+@pytest.mark.parametrize("name", ["set_then_get_scale", "set_then_get_below_turned"])
+def test_graphs_get_what_they_have_set(name: str) -> None:
+    with world((GRAPHS / f"{name}.gltf").read_bytes()) as scene:
+        scene.step(2)
+        assert scene.behavior is not None
+        assert scene.behavior.variables[0] is True

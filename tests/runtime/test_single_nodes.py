@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -52,3 +53,27 @@ def test_a_body_that_somebody_removed_is_named(client: int) -> None:
     pybullet.removeBody(scene.core.world.articulations.body_ids[0], physicsClientId=client)
     with pytest.raises(gb.WorldChangedError):
         scene.world_from_node(len(scene.nodes) - 1)
+
+
+def test_a_name_of_several_nodes_means_the_body_or_the_node_above_the_others(client: int) -> None:
+    physics = "KHR_physics_rigid_bodies"
+    document = {
+        "asset": {"version": "2.0"},
+        "extensionsUsed": [physics],
+        "scene": 0,
+        "scenes": [{"nodes": [1, 3, 5, 6]}],
+        "nodes": [
+            {"name": "foot"},
+            {"name": "foot", "children": [0], "extensions": {physics: {"motion": {"mass": 1}}}},
+            {"name": "rail"},
+            {"name": "rail", "children": [4]},
+            {"children": [2]},
+            {"name": "twin"},
+            {"name": "twin"},
+        ],
+    }
+    scene = gb.load_gltf(json.dumps(document).encode(), client)
+    assert scene.node("foot").index == scene.bodies["foot"].node == 1
+    assert scene.node("rail").index == 3
+    with pytest.raises(KeyError, match=r"'twin' names 2 nodes; use an index: \[5, 6\]"):
+        scene.node("twin")

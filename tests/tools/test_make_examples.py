@@ -55,7 +55,7 @@ def test_an_example_asset_has_nothing_wrong(name: str) -> None:
     expected = {
         "bouncing_balls": {"SLOW_BOUNCE"},
         "rope": {"LOAD_ON_LIGHT_LINK"},
-        "shape_zoo": {"ROUND_SHAPE_APPROXIMATED", "BOX_AS_HULL"},
+        "shape_zoo": {"BOX_AS_HULL", "ROUND_SHAPE_APPROXIMATED"},
         "four_bar": {"JOINT_LOOP_CLOSED"},
         "suspension_bridge": {"JOINT_LOOP_CLOSED"},
     }

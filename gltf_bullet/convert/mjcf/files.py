@@ -15,12 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from gltf_bullet.bounds import DESCRIPTION_FILES, MESH_FILE_BYTES
-from gltf_bullet.convert.issues import (
-    ROBOT_FILE_MISSING,
-    ROBOT_FILE_REFUSED,
-    ROBOT_INVALID,
-)
-from gltf_bullet.convert.robot_folders import RobotFolders
+from gltf_bullet.convert.issues import ROBOT_INVALID
+from gltf_bullet.convert.robot_folders import NamedFile, RobotFolders, report_files
 from gltf_bullet.convert.robot_xml import (
     XmlElement,
     XmlError,
@@ -106,6 +102,7 @@ class _Reader:
         self._diagnostics = diagnostics
         self._depth = depth
         self._included = {path}
+        self._lost: list[NamedFile] = []
 
     def read(self) -> str:
         root, _ = parse_robot(self._path, self._diagnostics)
@@ -115,8 +112,11 @@ class _Reader:
                 ROBOT_INVALID, ROOT, where="line 1", got=got, allowed="<mujoco>"
             )
             raise ContainerError(str(self._path), self._diagnostics.issues)
-        self._include(root, self._path)
-        self._name_files(root)
+        try:
+            self._include(root, self._path)
+            self._name_files(root)
+        finally:
+            report_files(self._lost, self._folders, self._diagnostics)
         return written(root)
 
     # --- includes -----------------------------------------------------------------------------
@@ -138,7 +138,7 @@ class _Reader:
         # MuJoCo looks beside the first file; the author means the folder of the including file.
         found = self._folders.find(name) or self._beside(path, name)
         if found is None:
-            self._report(element, name, "include")
+            self._lose(element, name, "include")
             return []
         where = f"{path.name}, {places([element])}"
         if found in self._included:
@@ -203,7 +203,7 @@ class _Reader:
         found = next(filter(None, map(self._folders.find, names)), None)
         if found is None:
             shown = next(filter(self._folders.is_outside, names), plain)
-            self._report(element, shown, element.tag)
+            self._lose(element, shown, element.tag)
             return None
         size = found.stat().st_size
         if size > MESH_FILE_BYTES:
@@ -221,12 +221,9 @@ class _Reader:
             self._files[copy] = reader.read()
         return copy
 
-    def _report(self, element: XmlElement, name: str, what: str) -> None:
-        kind = ROBOT_FILE_REFUSED if self._folders.is_outside(name) else ROBOT_FILE_MISSING
+    def _lose(self, element: XmlElement, name: str, what: str) -> None:
         owner = f"<{element.tag}>" + (f" {element.name!r}" if element.name else "")
-        self._diagnostics.report(
-            kind, ROOT, owner=owner, got=repr(name[:120]), where=places([element]), what=what
-        )
+        self._lost.append(NamedFile(owner=owner, name=name, where=places([element]), what=what))
 
 
 def _white(name: str) -> dict[str, str]:

@@ -15,6 +15,7 @@ from gltf_bullet.convert.mjcf.filters import Contacts
 from gltf_bullet.convert.mjcf.geoms import SHOWN_GROUPS, Geoms
 from gltf_bullet.convert.mjcf.joints import CREEP
 from gltf_bullet.convert.mjcf.model import GeomType, JointType, MjcfModel
+from gltf_bullet.convert.mjcf.rotors import turning_armature
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 
 _LEFT_OUT: Final = "it is left out"
@@ -85,14 +86,21 @@ def _of_joints(report: _Report) -> None:
     model = report.model
     first = model["jnt_dofadr"]
     is_free = model["jnt_type"] == JointType.FREE
-    armature = model["dof_armature"][first]
-    if (armature > 0.0).any():
-        share = (armature / np.maximum(model["dof_M0"][first], 1e-300))[armature > 0.0]
-        report.lost(
-            f"armature of {_span(armature[armature > 0.0])} kg m2 or kg, up to "
-            f"{100.0 * float(share.max()):.3g} % of an axis's inertia,",
-            report.names("jnt", armature > 0.0), _IN_EXTRAS,
-        )  # fmt: skip
+    armature, turning = model["dof_armature"][first], turning_armature(model)
+    if (turning > 0.0).any():
+        share = (turning / np.maximum(model["dof_M0"][first], 1e-300)).max()
+        report.changed(
+            f"armature of {_span(turning[turning > 0.0])} kg m2, up to {100.0 * share:.3g} % of an "
+            "axis's inertia,",
+            report.names("jnt", turning > 0.0),
+            "inertia of the link about its axis",
+            "nothing on a base that stands, up to twice an axis's inertia on links that turn",
+        )
+    report.lost(
+        f"armature of {_span(armature[armature > turning])} kg, along a slide,"
+        if (armature > turning).any() else "armature",
+        report.names("jnt", armature > turning), _IN_EXTRAS,
+    )  # fmt: skip
     friction = model["dof_frictionloss"][first]
     report.changed(
         "friction loss", report.names("jnt", (friction > 0.0) & ~is_free),

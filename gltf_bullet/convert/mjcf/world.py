@@ -29,6 +29,7 @@ from gltf_bullet.convert.mjcf.geoms import Geoms
 from gltf_bullet.convert.mjcf.joints import describe_mjcf_joint, joint_motion
 from gltf_bullet.convert.mjcf.losses import report_losses
 from gltf_bullet.convert.mjcf.model import WORLD, JointType, MjcfModel, pose_of, vector
+from gltf_bullet.convert.mjcf.rotors import inertia_with_rotors
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import CombineMode, PhysicsMaterial
 from gltf_bullet.transforms import IDENTITY_POSE, Pose
@@ -199,6 +200,7 @@ class _World:
         name = model.name_of("body", body)
         if body == WORLD:
             name = "ground" if model.name in ("", _UNNAMED) else model.name
+        moments, link_from_inertial = inertia_with_rotors(model, body)
         return LinkDescription(
             name=name,
             parent=parent,
@@ -206,8 +208,8 @@ class _World:
             parent_from_link=parent_from_link,
             world_from_link=pose,
             mass=float(model["body_mass"][body]) if has_mass else 0.0,
-            inertia_diagonal=vector(model["body_inertia"][body]) if has_mass else (0.0, 0.0, 0.0),
-            link_from_inertial=pose_of(model["body_ipos"][body], model["body_iquat"][body]),
+            inertia_diagonal=moments if has_mass else (0.0, 0.0, 0.0),
+            link_from_inertial=link_from_inertial,
             gravity_factor=1.0 - float(model["body_gravcomp"][body]),
             is_free=model.is_free(body),
             is_kinematic=int(model["body_mocapid"][body]) >= 0,

@@ -115,7 +115,11 @@ class _Layers:
         outer = outer_path(identifier)
         if self._folders.find(outer) is None:
             shown = self._folders.is_outside(outer)
-            self._report(ROBOT_FILE_REFUSED if shown else ROBOT_FILE_MISSING, layer, name)
+            if shown:
+                folder = self._folders.folder_of([outer])
+                self._report(ROBOT_FILE_REFUSED, layer, name, more="", folder=folder)
+            else:
+                self._report(ROBOT_FILE_MISSING, layer, name)
             return None
         try:
             found = self._open(identifier)

@@ -186,9 +186,11 @@ class Looks:
         if found is None:
             outside = self._folders.is_outside(outer_path(path))
             kind = ROBOT_FILE_REFUSED if outside else ROBOT_FILE_MISSING
+            more = {"more": "", "folder": self._folders.folder_of([outer_path(path)])}
             self._losses.add(
-                kind, owner=owner, got=repr(name[:120]), where="a texture", what="texture"
-            )
+                kind, owner=owner, got=repr(name[:120]), where="a texture", what="texture",
+                **(more if outside else {}),
+            )  # fmt: skip
             return None
         if Ar.IsPackageRelativePath(path):
             opened = Ar.GetResolver().OpenAsset(Ar.ResolvedPath(path))

@@ -90,23 +90,27 @@ Shown: TypeAlias = "tuple[int, Iterable[ShapePlan]]"
 
 def report_flat_landings(
     pairs: Iterable[tuple[Hashable, Hashable, float]],
-    kinds: Mapping[Hashable, Mapping[str, int]],
+    kinds: Mapping[Hashable, Mapping[str, Sequence[int]]],
+    owner_of: Mapping[int, int],
     diagnostics: Diagnostics,
 ) -> None:
-    """Report each kind of pair once, at the first node that may land.
+    """Report each kind of pair once, at the first node that may land on another body.
 
     Args:
         pairs: Two surfaces that may meet, the first of which moves, and their restitution.
         kinds: From :func:`kinds_of_surfaces`.
+        owner_of: From :func:`owners_of_colliders`.
         diagnostics: Receives the findings.
     """
     worst: dict[tuple[str, str], tuple[float, int, int]] = {}
     for one, other, restitution in pairs:
-        for mover, node in kinds.get(one, {}).items():
-            for ground, partner in kinds.get(other, {}).items():
+        for mover, nodes in kinds.get(one, {}).items():
+            for ground, partners in kinds.get(other, {}).items():
                 pair = (mover, ground)
-                if pair in _LOSSES and restitution > worst.get(pair, (0.0, 0, 0))[0]:
-                    worst[pair] = (restitution, node, partner)
+                apart = [(a, b) for a in nodes for b in partners if owner_of[a] != owner_of[b]]
+                known = worst.get(pair, (0.0, 0, 0))[0]
+                if pair in _LOSSES and apart and restitution > known:
+                    worst[pair] = (restitution, *apart[0])
     for (mover, ground), (restitution, node, partner) in worst.items():
         diagnostics.report(
             FLAT_LANDING,
@@ -119,18 +123,22 @@ def report_flat_landings(
         )
 
 
-def kinds_of_surfaces(shown: Mapping[Hashable, Sequence[Shown]]) -> dict[Hashable, dict[str, int]]:
-    """The first node with each kind of shape, for each surface with these colliders."""
-    return {surface: _kinds(colliders) for surface, colliders in shown.items()}
+def kinds_of_surfaces(
+    shown: Mapping[Hashable, Sequence[Shown]], owner_of: Mapping[int, int]
+) -> dict[Hashable, dict[str, list[int]]]:
+    """The first nodes with each kind of shape, of two bodies, for surfaces with these colliders."""
+    return {surface: _kinds(colliders, owner_of) for surface, colliders in shown.items()}
 
 
-def _kinds(colliders: Iterable[Shown]) -> dict[str, int]:
-    """The first node with each kind of shape."""
-    found: dict[str, int] = {}
+def _kinds(colliders: Iterable[Shown], owner_of: Mapping[int, int]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
     for node, shapes in colliders:
         for shape in shapes:
-            if type(shape) in _NAMES:
-                found.setdefault(_NAMES[type(shape)], node)
+            if type(shape) not in _NAMES:
+                continue
+            nodes = found.setdefault(_NAMES[type(shape)], [])
+            if not nodes or (len(nodes) == 1 and owner_of[nodes[0]] != owner_of[node]):
+                nodes.append(node)
     return found
 
 
@@ -202,6 +210,15 @@ def colliders_by_use(bodies: BodyPlans) -> dict[Hashable, list[Shown]]:
         use = SurfaceUse(surface_key(static.material, None), static.filter)
         shown.setdefault(use, []).append((static.node, [static.shape.shape]))
     return shown
+
+
+def owners_of_colliders(bodies: BodyPlans) -> dict[int, int]:
+    """The motion node of each collider's body; a fixed collider is its own."""
+    owners = {static.node: static.node for static in bodies.statics}
+    for plan in bodies.bodies.values():
+        for group in plan.groups:
+            owners.update(dict.fromkeys(group.collider_nodes, plan.node))
+    return owners
 
 
 def meetings(
@@ -417,21 +434,23 @@ def plan_contacts(
     )
     if contacts.bouncing:
         row = contacts.index_of
-        shown = kinds_of_surfaces(colliders_by_use(bodies))
+        owner_of = owners_of_colliders(bodies)
+        shown = kinds_of_surfaces(colliders_by_use(bodies), owner_of)
         met = [
             (one, other, float(targets.restitution[row[one.key], row[other.key]]))
             for pair in meetings(uses, lambda use: (use.key, frozenset(shown.get(use, ()))))
             for one, other in (pair, pair[::-1])
             if one.key.is_dynamic
         ]
-        report_flat_landings(met, shown, diagnostics)
-        _report_slow_bounces(met, colliders_by_use(bodies), diagnostics)
+        report_flat_landings(met, shown, owner_of, diagnostics)
+        _report_slow_bounces(met, colliders_by_use(bodies), owner_of, diagnostics)
     return _with_surfaces(bodies, contacts, diagnostics), contacts
 
 
 def _report_slow_bounces(
     met: Sequence[tuple[SurfaceUse, SurfaceUse, float]],
     shown: Mapping[Hashable, Sequence[Shown]],
+    owner_of: Mapping[int, int],
     diagnostics: Diagnostics,
 ) -> None:
     """Report once the pair that bounces most, and the speed that its slow contacts lose."""
@@ -440,8 +459,8 @@ def _report_slow_bounces(
         for mover, other, restitution in met
         if restitution > LEAST_BOUNCE
         and (movers := shown[mover])
-        # Bodies of one surface share a use: the partner is another of its nodes.
-        and (partners := [node for node, *_ in shown[other] if node != movers[0][0]])
+        # Bodies of one surface share a use: the partner is another of its bodies.
+        and (partners := [n for n, *_ in shown[other] if owner_of[n] != owner_of[movers[0][0]]])
     ]
     if not found:
         return

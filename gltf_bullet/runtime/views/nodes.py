@@ -179,6 +179,9 @@ class Nodes(Sequence[NodeView]):
     def index_of(self, key: int | str) -> int:
         """Return the index of a node that is given by index (any integer type) or by name.
 
+        Exporters give a body, its joint and its collider one name. It means the only body among
+        them, else the node that all others of that name are below.
+
         Raises:
             KeyError: No node, or more than one, has that name.
             IndexError: The file has no such node.
@@ -192,8 +195,23 @@ class Nodes(Sequence[NodeView]):
         found = [index for index, name in enumerate(names) if name == key]
         if len(found) == 1:
             return found[0]
+        if found and (meant := self._meant(found)) is not None:
+            return meant
         if found:
             raise UnknownNameError(f"{key!r} names {len(found)} nodes; use an index: {found}")
         raise UnknownNameError(
             f"{key!r} names no node of {self._core.asset.path}{did_you_mean(key, names)}"
         )
+
+    def _meant(self, found: list[int]) -> int | None:
+        """The node that several of one name stand for; ``None`` if it is not clear."""
+        bodies = [node for node in found if node in self._core.model.now.motions]
+        if len(bodies) == 1:
+            return bodies[0]
+        above = [set(self._core.asset.tree.ancestors(node)) for node in found]
+        tops = [
+            node
+            for node in found
+            if all(node == other or node in up for other, up in zip(found, above, strict=True))
+        ]
+        return tops[0] if len(bodies) == 0 and tops else None

@@ -195,6 +195,7 @@ def _weights_of(core: SceneCore, node: int) -> FloatArray:
 
 
 def _get_node(core: SceneCore, node: int, field: str) -> FloatArray:
+    """Return the present translation, rotation, scale or weights of a node."""
     if field == "weights":
         return _weights_of(core, node)
     place = list(_NODE_FIELDS).index(field)

@@ -1,0 +1,105 @@
+"""EXT_ and KHR_meshopt_compression through the optional package meshopt (extra ``meshopt``).
+
+An extension of a bufferView: the bytes of the view are decoded from another buffer, and accessors
+read them as any others.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import Final
+
+from gltf_bullet.bounds import DECODED_VIEW_BYTES
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.errors import ContainerError
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import JsonObject, has_required, read_index, read_size
+
+COMPRESSIONS: Final = ("EXT_meshopt_compression", "KHR_meshopt_compression")
+
+MESHOPT_PACKAGE_MISSING = IssueKind(
+    "MESHOPT_PACKAGE_MISSING",
+    Severity.ERROR,
+    "the bufferView is compressed with {got}; install gltf_bullet[meshopt] (meshopt, of Python "
+    "3.11 and later) to read it",
+)
+MESHOPT_UNREADABLE = IssueKind(
+    "MESHOPT_UNREADABLE", Severity.ERROR, "the meshopt data cannot be decoded: {got}"
+)
+MESHOPT_TOO_LARGE = IssueKind(
+    "MESHOPT_TOO_LARGE",
+    Severity.ERROR,
+    "the meshopt data up to this bufferView announces {got} bytes; must be at most {allowed}",
+)
+
+_MODES: Final = ("ATTRIBUTES", "TRIANGLES", "INDICES")
+_FILTERS: Final = ("NONE", "OCTAHEDRAL", "QUATERNION", "EXPONENTIAL", "COLOR")
+
+
+def can_decode() -> bool:
+    """Return True if the decoder is installed."""
+    return importlib.util.find_spec("meshopt") is not None
+
+
+def decode_meshopt(
+    document: Document,
+    extension: JsonObject,
+    length: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+) -> memoryview | None:
+    """The decoded bytes of a bufferView; ``None``, with an issue, on failure.
+
+    Args:
+        document: The file.
+        extension: The extension object of the view.
+        length: ``byteLength`` of the view.
+        at: Location of the extension object.
+        diagnostics: Receives the findings.
+    """
+    buffer = None
+    if has_required(extension, "buffer", "an index", at, diagnostics):
+        count = document.count("buffers")
+        buffer = read_index(extension, "buffer", at, diagnostics, count=count)
+    offset = read_size(extension, "byteOffset", at, diagnostics, default=0)
+    size, stride, count_of = (
+        read_size(extension, key, at, diagnostics, default=None)
+        if has_required(extension, key, "a whole number", at, diagnostics)
+        else None
+        for key in ("byteLength", "byteStride", "count")
+    )
+    if buffer is None or offset is None or size is None or stride is None or count_of is None:
+        return None
+    mode, applied = extension.get("mode"), extension.get("filter", "NONE")
+    why = ""
+    if mode not in _MODES or applied not in _FILTERS:
+        why = f"mode {str(mode)[:40]!r} with filter {str(applied)[:40]!r}"
+    elif stride * count_of > length:
+        why = f"{count_of} elements of {stride} bytes are more than the bufferView's {length}"
+    if why:
+        diagnostics.report(MESHOPT_UNREADABLE, at, got=why)
+        return None
+    spent = document.derive(("decoded views", 0), lambda _: [0], diagnostics)
+    spent[0] += stride * count_of
+    if spent[0] > DECODED_VIEW_BYTES:
+        diagnostics.report(MESHOPT_TOO_LARGE, at, got=spent[0], allowed=DECODED_VIEW_BYTES)
+        return None
+    try:
+        data = document.buffer(buffer)
+    except ContainerError as error:
+        diagnostics.extend(error.issues)
+        return None
+    if offset + size > len(data):
+        why = f"it ends at byte {offset + size}; its buffer has {len(data)}"
+        diagnostics.report(MESHOPT_UNREADABLE, at, got=why)
+        return None
+    meshopt = importlib.import_module("meshopt")
+    try:
+        decoded = meshopt.decode_gltf_buffer(
+            bytes(data[offset : offset + size]), count_of, stride, mode, applied
+        )
+        return memoryview(decoded.tobytes())
+    except Exception as error:  # of a compiled module of others, on bad data
+        diagnostics.report(MESHOPT_UNREADABLE, at, got=str(error)[:120] or type(error).__name__)
+        return None
