@@ -35,13 +35,18 @@ class JointBuilder(PhysicsBuilder):
         mass: float = 0.0,
         *,
         collision_filter: int | None = None,
+        material: int | None = None,
+        mesh: int | None = None,
         **motion: Any,
     ) -> int:
         """Add a body; static without a mass."""
         extensions = physics(
-            {"mass": mass, **motion} if mass else None, shape, collision_filter=collision_filter
+            {"mass": mass, **motion} if mass else None,
+            shape,
+            material=material,
+            collision_filter=collision_filter,
         )
-        index = self.node(name, translation=_rounded(at), extensions=extensions)
+        index = self.node(name, translation=_rounded(at), mesh=mesh, extensions=extensions)
         self._places[index] = at
         return index
 

@@ -96,7 +96,13 @@ Action: TypeAlias = "DriveAction | VariableAction | EventAction"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CameraObservation:
-    """A picture as an observation, framed on the asset."""
+    """A picture as an observation."""
+
+    camera: NodeKey | None = None
+    """A camera of the file; ``None``: one that sees the asset whole."""
+    follows: bool = True
+    """True if a camera that is not of the file frames the asset anew in each picture; False: it
+    stays where it was at load, which is what most policies want, and costs a third."""
 
     width: int = 84
     """Width [pixels]."""

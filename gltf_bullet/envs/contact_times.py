@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gltf_bullet.bullet.exchange.body_reads import pressing_links
 from gltf_bullet.runtime.scene import Scene
 
 
@@ -29,7 +31,7 @@ class ContactTimes:
     def of(self, motion_node: int) -> Stand:
         """Return the contact of a body, which is followed from now on."""
         if motion_node not in self._stands:
-            self._stands[motion_node] = Stand(touches=motion_node in self._touching())
+            self._stands[motion_node] = Stand(touches=bool(self._touching([motion_node])))
         return self._stands[motion_node]
 
     def begin(self) -> None:
@@ -41,7 +43,7 @@ class ContactTimes:
         """Follow all bodies over a step of ``duration`` [s]."""
         if not self._stands:
             return
-        touching = self._touching()
+        touching = self._touching(self._stands)
         for node, stand in self._stands.items():
             stand.touches = node in touching
             air, stand.landed_after = stand.air_time, 0.0
@@ -49,13 +51,8 @@ class ContactTimes:
             if stand.touches:
                 stand.air_time, stand.landed_after = 0.0, air
 
-    def _touching(self) -> set[int]:
-        """Return the motion nodes whose bodies press on something."""
-        found = self._scene.contacts()
-        presses = found.normal_forces > 0.0
-        motion_of = self._scene.core.world.plan.motion_node_of
-        nodes: set[int] = set()
-        for colliders in (found.node_a[presses], found.node_b[presses]):
-            # -1: a body that is not of this scene.
-            nodes.update(motion_of[colliders[colliders >= 0]].tolist())
-        return nodes
+    def _touching(self, nodes: Iterable[int]) -> set[int]:
+        """Return those of some motion nodes whose bodies press on something."""
+        core = self._scene.core
+        pressing = pressing_links(core.session)
+        return {node for node in nodes if not pressing.isdisjoint(core.world.links_of(node))}

@@ -26,7 +26,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
     """One asset, stepped alone. Also ``gymnasium.make("gltf_bullet/Gltf-v0", path=...)``.
 
     The world is opened at the first reset, in the process that runs it, and closed by
-    :meth:`close`, or with the environment when nobody holds it any more. Pickles and copies start
+    :meth:`close`, or when nobody holds it or its scene any more. Pickles and copies start
     without one; they keep the random numbers' state. ``info`` has ``randomization`` (pointer to
     drawn value) at resets, and at steps ``events`` (of triggers, over all engine steps) and, with
     ``EnvConfig.success``, ``is_success``.

@@ -11,11 +11,12 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from gltf_bullet.bullet.joints.dof_reader import DofReader
-from gltf_bullet.envs.config import EnvConfig, NodeKey, Term
+from gltf_bullet.envs.config import CameraObservation, EnvConfig, NodeKey, Term
 from gltf_bullet.envs.copy_table import Happened, Look
 from gltf_bullet.envs.formulas import Number, choose, larger, less, smaller, turned
 from gltf_bullet.envs.sight import Sight, SightTerm
 from gltf_bullet.model import MotionKind
+from gltf_bullet.rendering.camera import Camera
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.transforms import FloatArray
@@ -59,6 +60,7 @@ class Observations:
         self._terms = config.observed
         self._components = [_components(term, action_count) for term in config.observed]
         self._camera = config.camera
+        self._view = None if config.camera is None else _view(scene, config.camera)
         self._is_flat = config.flat
         self._dof_count = len(self.sight_of(scene).coordinates()[0])
         self._parts: dict[str, tuple[slice, tuple[int, ...]]] = {}
@@ -191,7 +193,7 @@ class Observations:
         }
         if self._camera is not None:
             size = (self._camera.width, self._camera.height)
-            pictures = np.array([scene.pictures.rgb(size=size) for scene in scenes])
+            pictures = np.array([scene.pictures.rgb(self._view, size) for scene in scenes])
             found["camera"] = pictures.reshape(*many, *pictures.shape[1:])
         return found
 
@@ -219,6 +221,14 @@ _PLACE_NAMES = ("x", "y", "z")
 _BODY_NAMES = (
     *_PLACE_NAMES, "qx", "qy", "qz", "qw", "vx", "vy", "vz", "wx", "wy", "wz",
 )  # fmt: skip
+
+
+def _view(scene: Scene, camera: CameraObservation) -> NodeKey | Camera | None:
+    """Return what a picture is taken with; ``None``: framed anew each time."""
+    if camera.camera is not None:
+        scene.pictures.require_camera(camera.camera)
+        return camera.camera
+    return None if camera.follows else scene.pictures.still_camera((camera.width, camera.height))
 
 
 def _box(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]) -> spaces.Box:

@@ -220,6 +220,14 @@ class NodeSync:
                 result[number] = link.visual.world_from_mesh.matrix()
         return result
 
+    def follow_parents(self, nodes: Sequence[int]) -> None:
+        """Place nodes that no body moves by their local transforms, parents first."""
+        world = self.world_from_node
+        for node in nodes:
+            parent = int(self._tree.parents[node])
+            above = self._world_from_asset if parent < 0 else world[parent]
+            world[node] = above @ self._local[node]
+
     def frames_now(self) -> NodeFrames:
         """Return the present frames of the nodes, for planning."""
         return self._frames_of(self.world_from_node.copy(), self._placed)
@@ -248,7 +256,13 @@ class NodeSync:
         """
         parent = int(self._tree.parents[node])
         above = self._world_from_asset if parent < 0 else self.world_from_node[parent]
-        world = above @ parent_from_node
+        return self.pose_at(node, above @ parent_from_node)
+
+    def pose_at(self, node: int, world: FloatArray) -> Pose | None:
+        """Return the rigid pose of a node of this matrix in the world, shape [4, 4].
+
+        It is ``None`` if scale or shear are not those that its bodies were made with.
+        """
         inverse = self._inverse_maps.get(node)
         if inverse is None:
             inverse = self._inverse_maps[node] = np.linalg.pinv(self._node_maps[node])

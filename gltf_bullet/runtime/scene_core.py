@@ -436,8 +436,43 @@ class SceneCore:
             if self._scenery:
                 self.refresh()
             self.followers.settle()
+        elif self._may_slide(node) and self._slide(node, parent_from_node):
+            self.world.softness.expect_overlaps()
         else:
             self.rebuild(self.model.now, self.nodes.frames_with(node, parent_from_node))
+
+    def _may_slide(self, node: int) -> bool:
+        """Return True if the colliders at and below a node are bodies that stand on their own.
+
+        That is: nothing there moves, is jointed or changes, or has a mesh without a collider, and
+        triggers, which leave out pairs that rest, know that they may move.
+        """
+        if self.followers.are_busy or (self.acting is not None and not self.acting.is_idle):
+            return False
+        world, model = self.world, self.model.now
+        nodes = {node, *self.asset.tree.descendants(node)}
+        if any(int(world.plan.motion_node_of[below]) >= 0 for below in nodes):
+            return False
+        if model.triggers and not nodes <= world.plan.frames.placed:
+            return False
+        if any(
+            joint.node in nodes or joint.connected_node in nodes or joint.connected_node is None
+            for joint in model.joints.values()
+        ):
+            return False
+        is_seen = any(nodes & set(shown.visual.nodes) for shown in world.shown_links.scenery)
+        return not is_seen and world.may_slide(nodes, self.asset.tree)
+
+    def _slide(self, node: int, parent_from_node: FloatArray) -> bool:
+        """Put static colliders elsewhere with their bodies; return False if sizes would change."""
+        nodes, place = [node, *self.asset.tree.descendants(node)], self.nodes
+        stood = place.pose_at(node, place.world_from_node[node])
+        stands = place.pose_with(node, parent_from_node)
+        if stood is None or stands is None:
+            return False
+        place.follow_parents(nodes)
+        self.world.slide({*nodes}, stands @ stood.inverse(), place.world_from_node)
+        return True
 
     def set_weights(self, node: int, weights: FloatArray) -> None:
         """Set morph weights of a node's mesh; colliders made of it change as well."""

@@ -330,6 +330,24 @@ def test_dictionaries_hold_bodies_and_pictures(make: Make) -> None:
     assert picture.shape == (360, 480, 3)
 
 
+def test_a_picture_may_be_taken_from_one_place(make: Make) -> None:
+    camera = CameraObservation(width=40, height=30, follows=False)
+    walk = replace(WALK, camera=camera, flat=False, terminations=(), max_episode_steps=None)
+    env, fresh = make(WALKER, walk), make(WALKER, WALK)
+    fresh.reset(seed=0)
+    place = fresh.scene.pictures.still_camera((40, 30))
+    env.reset(seed=0)
+    env.scene.apply_impulse("Torso", linear=(3.0, 0.0, 4.0))
+    for _ in range(10):
+        observed, *_ = env.step(np.zeros(8, np.float32))
+    assert isinstance(observed, dict)
+    pictures = env.scene.pictures
+    assert (observed["camera"] == pictures.rgb(place, (40, 30))).all()
+    assert (observed["camera"] != pictures.rgb(size=(40, 30))).any()
+    with pytest.raises(KeyError, match="no_camera"):
+        make(WALKER, replace(walk, camera=replace(camera, camera="no_camera")))
+
+
 def test_a_window_without_a_display_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.setattr("sys.platform", "linux")

@@ -91,6 +91,18 @@ def test_an_environment_that_nobody_holds_gives_its_worlds_back(
     assert open_worlds() == before
 
 
+def test_a_scene_that_somebody_holds_keeps_its_world() -> None:
+    before = open_worlds()
+    env = GltfEnv(CART_POLE, BALANCE)
+    env.reset(seed=0)
+    scene = env.scene
+    del env
+    assert open_worlds() == before + 1
+    scene.step(3)
+    del scene
+    assert open_worlds() == before
+
+
 def test_a_world_that_took_the_place_of_an_abandoned_one_stays_open() -> None:
     env = GltfEnv(CART_POLE, BALANCE)
     env.reset(seed=0)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -12,7 +14,7 @@ from typer.testing import CliRunner
 from gltf_bullet.envs import GltfEnv
 from tests.envs.assets import pushes
 from tools.bench.__main__ import app
-from tools.bench.train import TASKS, TRAIN_ROWS, BareVectorEnv, PlainEnv
+from tools.bench.train import SOLE_FRICTION, TASKS, TRAIN_ROWS, BareVectorEnv, PlainEnv
 
 
 def test_cart_poles_by_hand_move_as_the_file_does() -> None:
@@ -35,17 +37,23 @@ def test_cart_poles_by_hand_move_as_the_file_does() -> None:
             env.close()
 
 
+def shapes(space: gymnasium.Space[Any]) -> object:
+    if isinstance(space, gymnasium.spaces.Dict):
+        return {name: part.shape for name, part in space.spaces.items()}
+    return space.shape
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_both_sides_see_and_do_as_many_numbers_for_as_long(name: str) -> None:
     task = TASKS[name]
     ours, theirs = GltfEnv(task.read(), task.config), PlainEnv(task.plain)
     try:
-        assert ours.observation_space.shape == theirs.observation_space.shape
+        assert shapes(ours.observation_space) == shapes(theirs.observation_space)
         assert ours.action_space.shape == theirs.action_space.shape
         for env in (ours, theirs):
             env.reset(seed=1)
             observed, _, _, truncated, _ = env.step(np.zeros(env.action_space.shape, np.float32))
-            assert observed.shape == env.observation_space.shape
+            assert env.observation_space.contains(observed)
             assert not truncated
         assert task.config.max_episode_steps == task.plain.most_steps  # type: ignore[attr-defined]
     finally:
@@ -64,6 +72,49 @@ def test_the_walkers_stand_alike() -> None:
         # The torso comes to stand as high; shins that carry it give way a little.
         assert seen[0][18] == pytest.approx(seen[1][18], abs=0.02)
         assert np.abs(np.array(seen)[:, :8]).max() < 0.1
+    finally:
+        ours.close()
+        theirs.close()
+
+
+def test_the_hoppers_fall_alike() -> None:
+    task = TASKS["hopper"]
+    ours = GltfEnv(task.read(), replace(task.config, randomization={}))
+    theirs = PlainEnv(task.plain)
+    try:
+        ours.reset(seed=0)
+        theirs.reset(seed=0)
+        ours.scene.set(SOLE_FRICTION, 1.0)
+        for _ in range(12):
+            # Its joint nodes have glTF's Z, which is Bullet's -Y.
+            seen, theirs_seen = (env.step(np.zeros(3, np.float32))[0] for env in (ours, theirs))
+            assert seen[1] == pytest.approx(theirs_seen[1], abs=0.01)
+        push = np.array([0.3, -0.3, 0.2], np.float32)
+        seen, theirs_seen = ours.step(-push)[0], theirs.step(push)[0]
+        assert -seen[3] == pytest.approx(theirs_seen[3], abs=0.05)
+    finally:
+        ours.close()
+        theirs.close()
+
+
+def test_the_grippers_see_and_close_alike() -> None:
+    task = TASKS["gripper"]
+    ours = GltfEnv(task.read(), replace(task.config, randomization={}))
+    theirs = PlainEnv(task.plain)
+    try:
+        seen = ours.reset(seed=0)[0], theirs.reset(seed=0)[0]
+        for picture in (found["camera"] for found in seen):
+            # The cube is red, the fingers are blue.
+            red, green, blue = np.moveaxis(picture.astype(int), 2, 0)
+            assert 5 < (red > green + 40).sum() < 500
+            assert 5 < (blue > red + 40).sum() < 500
+        for fingers in (-1.0, 1.0):  # down first
+            for _ in range(20):
+                action = np.array([-1.0, fingers, -fingers], np.float32)
+                seen = tuple(env.step(action)[0] for env in (ours, theirs))
+        for found in seen:
+            assert found["joint_positions"] == pytest.approx([-0.15, 0.04, -0.04], abs=0.015)
+            assert found["bodies"][0, 2] == pytest.approx(0.02, abs=0.003)
     finally:
         ours.close()
         theirs.close()

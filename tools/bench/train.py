@@ -22,11 +22,22 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.owned_world import close_world, open_world
-from gltf_bullet.envs import DriveAction, EnvConfig, GltfEnv, GltfVectorEnv, StepContext, terms
+from gltf_bullet.envs import (
+    CameraObservation,
+    DriveAction,
+    EnvConfig,
+    GltfEnv,
+    GltfVectorEnv,
+    StepContext,
+    terms,
+)
 from tools.bench.assets import ASSETS, cart_pole_gltf
 from tools.bench.baselines.cart_pole import BareCartPoles
 from tools.bench.baselines.plain_tasks import (
+    PICTURE,
     PlainCartPole,
+    PlainGripper,
+    PlainHopper,
     PlainReacher,
     PlainSwingUp,
     PlainTask,
@@ -34,6 +45,7 @@ from tools.bench.baselines.plain_tasks import (
     give_base_speed,
     give_joint_speed,
 )
+from tools.bench.task_files import gripper_gltf, hopper_gltf
 
 __all__ = ["TASKS", "TRAIN_ROWS", "BareVectorEnv", "PlainEnv", "Task", "Throughput", "TrainRow"]
 
@@ -44,6 +56,7 @@ Env: TypeAlias = Any
 """With gymnasium's ``reset``, ``step`` and ``close``, single or vector."""
 
 _ROD_MASS = "/nodes/2/extensions/KHR_physics_rigid_bodies/motion/mass"
+SOLE_FRICTION = "/extensions/KHR_physics_rigid_bodies/physicsMaterials/1/dynamicFriction"
 _ROD_DAMPING = "/extensions/KHR_physics_rigid_bodies/physicsJoints/0/drives/0/damping"
 
 
@@ -65,6 +78,11 @@ def shove_torso(scene: gb.Scene, rng: np.random.Generator) -> None:
     """The torso is the base of a body of PyBullet's."""
     x, y = rng.uniform(-0.2, 0.2, 2).tolist()
     give_base_speed(scene.client_id, scene.bodies["Torso"].body_id, (x, y, 0.0))
+
+
+def lifted(_: gb.Scene, context: StepContext) -> bool:
+    """The cube is high above the table."""
+    return context.sight.place("Cube")[2] > 0.12
 
 
 def uprightness(_: gb.Scene, context: StepContext) -> float:
@@ -149,6 +167,45 @@ TASKS = {
         ),
         plain=PlainWalker,
     ),
+    "hopper": Task(
+        asset=hopper_gltf(),
+        config=EnvConfig(
+            actions=tuple(
+                DriveAction(joint=joint, mode="force") for joint in ("Hip", "Knee", "Ankle")
+            ),
+            bodies=(),
+            rewards=(
+                terms.Speed(body="Torso"),
+                terms.Alive(),
+                terms.ControlCost(weight=-0.001),
+            ),
+            terminations=(
+                terms.Below(node="Torso", height=0.7),
+                terms.Tipped(node="Torso", angle=0.8),
+            ),
+            randomization={
+                "/nodes/1/extensions/KHR_physics_rigid_bodies/motion/mass": (3.0, 5.0),
+                SOLE_FRICTION: (0.6, 1.2),
+            },
+            max_episode_steps=PlainHopper.most_steps,
+        ),
+        plain=PlainHopper,
+    ),
+    "gripper": Task(
+        asset=gripper_gltf(),
+        config=EnvConfig(
+            bodies=("Cube",),
+            camera=CameraObservation(width=PICTURE[0], height=PICTURE[1], follows=False),
+            flat=False,
+            rewards=(terms.Height(node="Cube"),),
+            terminations=(lifted,),
+            randomization={"/nodes/2/translation": ((-0.02, 0.02, -0.01), (0.02, 0.02, 0.01))},
+            max_episode_steps=PlainGripper.most_steps,
+            frame_skip=8,
+            options=gb.LoadOptions(visuals="mesh"),
+        ),
+        plain=PlainGripper,
+    ),
 }
 
 
@@ -161,7 +218,11 @@ class PlainEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]]):
         self._client_id = open_world(gravity=config.gravity, time_step=config.time_step)
         self._task = make(self._client_id)
         seen, acted = self._task.sizes
-        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (seen,), np.float32)
+        self.observation_space: gymnasium.Space[Any] = gymnasium.spaces.Box(
+            -np.inf, np.inf, (seen,), np.float32
+        )
+        if isinstance(self._task, PlainGripper):
+            self.observation_space = self._task.space
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (acted,), np.float32)
         self._step = 0
 

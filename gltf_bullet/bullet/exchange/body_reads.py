@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.exchange.native_calls import NativeWorld
-from gltf_bullet.bullet.session import EngineSession
+from gltf_bullet.bullet.session import EngineLink, EngineSession
 from gltf_bullet.bullet.state import link_state
+from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.formulas import READ
 from gltf_bullet.transforms import FloatArray, IntArray
+
+_FORCE = 20
+"""Column of the normal force [N] among those of a contact, which begin with bodies and links."""
 
 
 @dataclass(slots=True)
@@ -43,6 +48,16 @@ class BodyReads:
             states = pybullet.getJointStates(body, list(self.joints), client_id)
             for (at, velocity_at), state in zip(self.joints.values(), states, strict=True):
                 numbers[at], numbers[velocity_at] = state[:2]
+
+
+def pressing_links(session: EngineSession) -> set[EngineLink]:
+    """Return the links that press on something in the last engine step, of all bodies."""
+    rows = session.shared(NativeWorld).contacts().reshape(-1, ROW_SIZE)
+    rows = rows[rows[:, _FORCE] > 0.0]
+    found: set[EngineLink] = set()
+    for side in (0, 1):
+        found.update(zip(*rows[:, [side, 2 + side]].astype(np.int64).T.tolist(), strict=True))
+    return found
 
 
 def engine_numbers(session: EngineSession) -> IntArray:

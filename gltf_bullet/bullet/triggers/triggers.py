@@ -216,6 +216,12 @@ class Triggers:
         """True if Python has to see if a collider that is inside of a volume stays there."""
         return bool(self._overlaps) and not self._arrays.is_known
 
+    def place_again(self, world_from_node: FloatArray) -> None:
+        """Take up nodes that were put elsewhere between two steps, matrices of all nodes."""
+        if not self.is_idle:
+            self._arrays.forget()
+            self._arrays.place_anew(world_from_node)
+
     def watcher(self, free_bodies: Sequence[int]) -> IntArray:
         """Return the array by which kernels find pairs; see :meth:`after_watched_step`."""
         return self._arrays.watcher(free_bodies)

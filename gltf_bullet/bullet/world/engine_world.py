@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
+import pybullet
 
 from gltf_bullet.bullet.bodies.deforming_bodies import (
     BuiltSurface,
@@ -43,7 +45,7 @@ from gltf_bullet.bullet.joints.solving.contact_reader import ContactMemory, owne
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import EngineLink, EngineSession, EngineSettings, SolidLink
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
-from gltf_bullet.bullet.state import BodyStates, EngineSnapshot
+from gltf_bullet.bullet.state import BodyStates, EngineSnapshot, set_base_pose
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.body_motion import BodyMotion
 from gltf_bullet.bullet.world.compiled_steps import CompiledSteps
@@ -623,6 +625,28 @@ class EngineWorld:
             return self.articulations.world_from_body(node)
 
     # --- state --------------------------------------------------------------------------------
+
+    def may_slide(self, nodes: AbstractSet[int], tree: NodeTree) -> bool:
+        """Return True if static colliders at these nodes can be put elsewhere with their bodies."""
+        statics = nodes & self.static_ids.keys()
+        if any(plan.deforms for plan in self.plan.bodies.statics if plan.node in statics):
+            return False
+        return not (statics & self._table.statics_of_bases(tree))
+
+    def slide(self, nodes: AbstractSet[int], motion: Pose, world_from_node: FloatArray) -> None:
+        """Put the static colliders at some nodes elsewhere.
+
+        Args:
+            nodes: See :meth:`may_slide`.
+            motion: From their present places to the new ones, world axes.
+            world_from_node: Present matrices of all nodes, shape [node_count, 4, 4].
+        """
+        for node in nodes & self.static_ids.keys():
+            body = self.static_ids[node]
+            at, turn = pybullet.getBasePositionAndOrientation(body, self.client_id)
+            pose = motion @ Pose(turn, at)
+            set_base_pose(self.client_id, body, pose.translation, pose.rotation_xyzw)
+        self.triggers.place_again(world_from_node)
 
     def renew_contacts(self) -> None:
         """Make all collision pairs of the scene anew, in one fixed order."""

@@ -152,6 +152,13 @@ class LinkIndex:
             for a in self._colliding_links(node):
                 yield from ((a, b) for b in around)
 
+    def statics_of_bases(self, tree: NodeTree) -> set[int]:
+        """Return static colliders that pass through a jointed body, as the bases of robots do."""
+        if not self._plan.articulations.excluded_static_pairs:
+            return set()
+        bases = self._plan.memo.get(_FIXED_BASES, lambda: self._fixed_bases(tree))
+        return {static for _, _, statics in bases for static in statics}
+
     def _fixed_bases(self, tree: NodeTree) -> list[tuple[int, int, list[int]]]:
         """Return jointed bodies with their partners: a body, or else static colliders' nodes."""
         above = {node: {node, *tree.ancestors(node)} for node in self._static_ids}

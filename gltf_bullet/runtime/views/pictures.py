@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -243,6 +243,18 @@ class Pictures:
     def framed_box(self) -> tuple[FloatArray, FloatArray]:
         """Return the box that a picture without a camera would frame now: two corners [m]."""
         return framed_box(*self.boxes())
+
+    def still_camera(self, size: tuple[int, int]) -> Camera:
+        """Return the camera of a picture without one now, which stays there as things move.
+
+        Things may go three times as far away as they are, and are seen still.
+        """
+        boxes, (width, height) = self.boxes(), size
+        camera = framing_camera(*boxes, self._core.placement.up, width / height)
+        lens = camera.lens
+        if isinstance(lens, PerspectiveLens) and lens.far is None:
+            lens = replace(lens, far=3.0 * _reach(np.concatenate(boxes), camera))
+        return replace(camera, lens=lens)
 
     def boxes(self) -> tuple[FloatArray, FloatArray]:
         """Return corners of the boxes that move, and that rest [m], shape [n, 2, 3] each."""

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pybullet
+from gymnasium import spaces
 
 from gltf_bullet.transforms import Vec3
 
 __all__ = [
-    "PlainCartPole", "PlainReacher", "PlainSwingUp", "PlainTask", "PlainWalker", "give_base_speed",
-    "give_joint_speed",
+    "PICTURE", "PlainCartPole", "PlainGripper", "PlainHopper", "PlainReacher", "PlainSwingUp",
+    "PlainTask", "PlainWalker", "give_base_speed", "give_joint_speed",
 ]  # fmt: skip
 
-Seen: TypeAlias = "npt.NDArray[np.float32]"
+Seen: TypeAlias = Any
+"""A vector, or a dictionary of arrays."""
+PICTURE: Final = (64, 64)
+"""Width and height of the gripper's picture."""
 
 _NO_TURN = (0.0, 0.0, 0.0, 1.0)
 
@@ -271,6 +275,167 @@ class PlainWalker:
         return np.array(numbers, np.float32), position[2], velocity[0]
 
 
+class PlainHopper:
+    """A leg of three hinges below a torso that stays in a plane; weight and grip drawn anew."""
+
+    sizes = (12, 3)
+    most_steps = 200
+
+    def __init__(self, client_id: int) -> None:
+        self._client_id = client_id
+        plane = pybullet.createCollisionShape(pybullet.GEOM_PLANE, physicsClientId=client_id)
+        ground = pybullet.createMultiBody(0, plane, physicsClientId=client_id)
+        pybullet.changeDynamics(ground, -1, lateralFriction=1.0, physicsClientId=client_id)
+        slide, turn, y = pybullet.JOINT_PRISMATIC, pybullet.JOINT_REVOLUTE, (0, 1, 0)
+        self._body = _chain(
+            client_id,
+            -1,
+            (0.0, 0.0, 1.1),
+            [
+                _Link(0, slide, (1, 0, 0), (0, 0, 0), (0, 0, 0), 0.001, -1),
+                _Link(1, slide, (0, 0, 1), (0, 0, 0), (0, 0, 0), 0.001, -1),
+                _Link(2, turn, y, (0, 0, 0), (0, 0, 0), 4.0, _box(client_id, (0.05, 0.05, 0.2))),
+                _Link(3, turn, y, (0, 0, -0.2), (0, 0, -0.2), 2.0,
+                      _box(client_id, (0.04, 0.04, 0.18), (0, 0, -0.2))),
+                _Link(4, turn, y, (0, 0, -0.4), (0, 0, -0.2), 1.5,
+                      _box(client_id, (0.03, 0.03, 0.18), (0, 0, -0.2))),
+                _Link(5, turn, y, (0, 0, -0.4), (0.06, 0, -0.03), 1.0,
+                      _box(client_id, (0.16, 0.05, 0.03), (0.06, 0, -0.03))),
+            ],
+        )  # fmt: skip
+        for joint, low, high in ((3, -1.0, 1.0), (4, -0.2, 2.2), (5, -0.8, 0.8)):
+            pybullet.changeDynamics(
+                self._body, joint, jointLowerLimit=low, jointUpperLimit=high,
+                physicsClientId=client_id,
+            )  # fmt: skip
+        self._joints = tuple(range(6))
+
+    def reset(self, rng: np.random.Generator) -> Seen:
+        """Upright, just above the ground, as heavy and as rough as it happens to be."""
+        client, body = self._client_id, self._body
+        mass, grip = rng.uniform(3.0, 5.0), rng.uniform(0.6, 1.2)
+        pybullet.changeDynamics(body, 2, mass=mass, physicsClientId=client)
+        pybullet.changeDynamics(body, 5, lateralFriction=grip, physicsClientId=client)
+        for joint in self._joints:
+            pybullet.resetJointState(body, joint, 0.0, 0.0, client)
+        return self._observe()[0]
+
+    def step(self, action: npt.NDArray[np.float32]) -> tuple[Seen, float, bool]:
+        """Turn the hinges with so much of 60, 60 and 30 N m for four engine steps."""
+        client, body = self._client_id, self._body
+        push = np.clip(action, -1.0, 1.0)
+        forces = (push * (60.0, 60.0, 30.0)).tolist()
+        for _ in range(4):
+            pybullet.setJointMotorControlArray(
+                body, (3, 4, 5), pybullet.TORQUE_CONTROL, forces=forces, physicsClientId=client
+            )
+            pybullet.stepSimulation(client)
+        observed, height, lean, speed = self._observe()
+        reward = speed + 1.0 - 0.001 * float(push @ push)
+        return observed, reward, height < 0.7 or abs(lean) > 0.8
+
+    def _observe(self) -> tuple[Seen, float, float, float]:
+        """Ways and angles, and their velocities; height, lean and speed."""
+        states = pybullet.getJointStates(self._body, self._joints, self._client_id)
+        numbers = [*(state[0] for state in states), *(state[1] for state in states)]
+        return np.array(numbers, np.float32), 1.1 + numbers[1], numbers[2], numbers[6]
+
+
+class PlainGripper:
+    """A hand with two fingers above a table lifts a cube; it sees a picture."""
+
+    sizes = (19, 3)
+    most_steps = 100
+    space = spaces.Dict(
+        {
+            "joint_positions": spaces.Box(-np.inf, np.inf, (3,), np.float32),
+            "joint_velocities": spaces.Box(-np.inf, np.inf, (3,), np.float32),
+            "bodies": spaces.Box(-np.inf, np.inf, (1, 13), np.float32),
+            "camera": spaces.Box(0, 255, (PICTURE[1], PICTURE[0], 3), np.uint8),
+        }
+    )
+
+    def __init__(self, client_id: int) -> None:
+        self._client_id = client_id
+        table = _box(client_id, (0.3, 0.3, 0.02))
+        pybullet.createMultiBody(
+            0, table, _seen_box(client_id, (0.3, 0.3, 0.02), (0.8, 0.8, 0.82, 1)),
+            (0, 0, -0.02), physicsClientId=client_id,
+        )  # fmt: skip
+        slide, x, z = pybullet.JOINT_PRISMATIC, (1, 0, 0), (0, 0, 1)
+        finger = _box(client_id, (0.01, 0.02, 0.04), (0, 0, -0.06))
+        self._body = _chain(
+            client_id,
+            -1,
+            (0.0, 0.0, 0.25),
+            [
+                _Link(0, slide, z, (0, 0, 0), (0, 0, 0), 1.0,
+                      _box(client_id, (0.09, 0.03, 0.02)),
+                      visual=_seen_box(client_id, (0.09, 0.03, 0.02), (0.5, 0.5, 0.5, 1))),
+                *(_Link(1, slide, x, (place, 0, 0), (0, 0, -0.06), 0.1, finger,
+                        visual=_seen_box(client_id, (0.01, 0.02, 0.04), (0.15, 0.3, 0.7, 1),
+                                         (0, 0, -0.06)))
+                  for place in (-0.07, 0.07)),
+            ],
+        )  # fmt: skip
+        for joint, low, high in ((0, -0.15, 0.0), (1, 0.0, 0.05), (2, -0.05, 0.0)):
+            pybullet.changeDynamics(
+                self._body, joint, jointLowerLimit=low, jointUpperLimit=high,
+                physicsClientId=client_id,
+            )  # fmt: skip
+        self._cube = pybullet.createMultiBody(
+            0.05, _box(client_id, (0.02, 0.02, 0.02)),
+            _seen_box(client_id, (0.02, 0.02, 0.02), (0.8, 0.2, 0.1, 1)), (0, 0, 0.02),
+            physicsClientId=client_id,
+        )  # fmt: skip
+        for body, link in ((self._cube, -1), (self._body, 1), (self._body, 2)):
+            pybullet.changeDynamics(body, link, lateralFriction=1.0, physicsClientId=client_id)
+        self._view = pybullet.computeViewMatrix((0.4, -0.5, 0.4), (0, 0, 0.1), (0, 0, 1))
+        self._projection = pybullet.computeProjectionMatrixFOV(45, 1, 0.1, 2)
+
+    def reset(self, rng: np.random.Generator) -> Seen:
+        """The hand open and up; the cube somewhere between the fingers."""
+        client = self._client_id
+        for joint in (0, 1, 2):
+            pybullet.resetJointState(self._body, joint, 0.0, 0.0, client)
+        x, y = rng.uniform((-0.02, -0.01), (0.02, 0.01)).tolist()
+        pybullet.resetBasePositionAndOrientation(self._cube, (x, y, 0.02), _NO_TURN, client)
+        pybullet.resetBaseVelocity(self._cube, (0, 0, 0), (0, 0, 0), client)
+        return self._observe()[0]
+
+    def step(self, action: npt.NDArray[np.float32]) -> tuple[Seen, float, bool]:
+        """Let the servos aim at so much of their ways for eight engine steps."""
+        client, body = self._client_id, self._body
+        hand, left, right = np.clip(action, -1.0, 1.0).tolist()
+        targets = (0.075 * hand - 0.075, 0.025 * left + 0.025, 0.025 * right - 0.025)
+        pybullet.setJointMotorControlArray(
+            body, (0, 1, 2), pybullet.POSITION_CONTROL, targetPositions=targets,
+            forces=(40.0, 10.0, 10.0), physicsClientId=client,
+        )  # fmt: skip
+        for _ in range(8):
+            pybullet.stepSimulation(client)
+        observed, height = self._observe()
+        return observed, height, height > 0.12
+
+    def _observe(self) -> tuple[Seen, float]:
+        """Ways, their velocities, pose and velocities of the cube, and a picture; its height."""
+        client, (width, height) = self._client_id, PICTURE
+        states = pybullet.getJointStates(self._body, (0, 1, 2), client)
+        position, rotation = pybullet.getBasePositionAndOrientation(self._cube, client)
+        velocity, spin = pybullet.getBaseVelocity(self._cube, client)
+        picture = pybullet.getCameraImage(
+            width, height, self._view, self._projection, shadow=0, physicsClientId=client,
+            renderer=pybullet.ER_TINY_RENDERER, flags=pybullet.ER_NO_SEGMENTATION_MASK,
+        )[2]  # fmt: skip
+        seen = {
+            "joint_positions": np.array([state[0] for state in states], np.float32),
+            "joint_velocities": np.array([state[1] for state in states], np.float32),
+            "bodies": np.array([[*position, *rotation, *velocity, *spin]], np.float32),
+            "camera": np.array(picture, np.uint8).reshape(height, width, 4)[:, :, :3],
+        }
+        return seen, position[2]
+
+
 def give_joint_speed(client_id: int, body: int, joint: int, speed: float) -> None:
     """Put a joint to 0, with a speed [m/s or rad/s]."""
     pybullet.resetJointState(body, joint, 0.0, speed, client_id)
@@ -294,9 +459,11 @@ class _Link:
         mass: float,
         shape: int,
         turn: Sequence[float] = _NO_TURN,
+        visual: int = -1,
     ) -> None:
         self.parent, self.joint, self.axis = parent, joint, axis
         self.place, self.com, self.mass, self.shape, self.turn = place, com, mass, shape, turn
+        self.visual = visual
 
 
 def _box(client_id: int, half: Sequence[float], place: Sequence[float] = (0, 0, 0)) -> int:
@@ -309,6 +476,19 @@ def _box(client_id: int, half: Sequence[float], place: Sequence[float] = (0, 0, 
     return shape
 
 
+def _seen_box(
+    client_id: int,
+    half: Sequence[float],
+    color: Sequence[float],
+    place: Sequence[float] = (0, 0, 0),
+) -> int:
+    shape: int = pybullet.createVisualShape(
+        pybullet.GEOM_BOX, halfExtents=half, rgbaColor=color, visualFramePosition=place,
+        physicsClientId=client_id,
+    )  # fmt: skip
+    return shape
+
+
 def _chain(
     client_id: int, shape: int, place: Vec3, links: Sequence[_Link], *, mass: float = 0.0
 ) -> int:
@@ -316,7 +496,7 @@ def _chain(
     keywords: dict[str, Any] = {
         "linkMasses": [link.mass for link in links],
         "linkCollisionShapeIndices": [link.shape for link in links],
-        "linkVisualShapeIndices": [-1 for _ in links],
+        "linkVisualShapeIndices": [link.visual for link in links],
         "linkPositions": [link.place for link in links],
         "linkOrientations": [link.turn for link in links],
         "linkInertialFramePositions": [link.com for link in links],
