@@ -158,6 +158,14 @@ def test_stated_inertia_without_axes_is_along_those_of_the_body(tmp_path: Path) 
     assert motion.center_of_mass == (1.0, 0.0, 0.0)
 
 
+def test_small_moments_are_those_that_are_stated(tmp_path: Path) -> None:
+    """Only (0, 0, 0) means "not stated"; OpenUSD ignores what is below 1e-6."""
+    moments = "float3 physics:diagonalInertia = (1e-7, 2e-7, 2e-7)"
+    text = stage(cube("a", "float physics:mass = 1", moments))
+    motion = motion_of(convert(tmp_path, text)[0], "a")
+    assert motion.inertia_diagonal == pytest.approx((1e-7, 2e-7, 2e-7), rel=1e-6)
+
+
 def test_a_mass_of_0_means_that_none_is_stated(tmp_path: Path) -> None:
     asset, diagnostics = convert(tmp_path, stage(cube("body", "float physics:mass = 0", size=0.1)))
     assert motion_of(asset, "body").mass == pytest.approx(1.0, rel=1e-6)

@@ -49,8 +49,11 @@ def inertial_of(body: Entry, volumes: Mapping[str, Moments], units: Units) -> In
     stated = UsdPhysics.MassAPI(body.prim)
     turn = (axes.GetReal(), *axes.GetImaginary())
     own = stated.GetPrincipalAxesAttr().Get()
-    has_diagonal = any(stated.GetDiagonalInertiaAttr().Get() or ())
+    diagonal_of_prim = stated.GetDiagonalInertiaAttr().Get() or ()
+    has_diagonal = any(diagonal_of_prim)
     if has_diagonal:
+        # OpenUSD takes moments up to 1e-6 for none, where only zeros mean "not stated".
+        diagonal = diagonal_of_prim
         # OpenUSD leaves the axes as memory happens to be where a stage states none.
         turn = (0.0, 0.0, 0.0, 0.0) if own is None else (own.GetReal(), *own.GetImaginary())
     length = math.sqrt(sum(v * v for v in turn))
