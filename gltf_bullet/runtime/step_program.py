@@ -237,6 +237,8 @@ class StepProgram:
         self, cores: Sequence[SceneCore], settings: EngineSettings, part: int = 0, parts: int = 1
     ) -> None:
         """Apply all forces and commands before the engine's step."""
+        if parts > 1 and self._session.divided_settings is not settings:
+            self._session.divide(settings)  # a callback has asked for the world's own
         for core in cores:
             core.apply_forces(settings, part, parts)
         dt, gravity = settings.time_step, settings.gravity

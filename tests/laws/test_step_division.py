@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 import gltf_bullet as gb
 from tests.laws.closed_systems import ledger
-from tests.physics.scenes import G, Jointed, world
+from tests.physics.scenes import KHR, SHAPES, G, Jointed, world
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
 EXAMPLES = sorted(path.stem for path in ASSETS.glob("*.gltf"))
@@ -202,3 +203,44 @@ def test_a_force_by_pybullet_before_each_step_acts_in_all_of_it(
             )  # fmt: skip
             scene.step()
         assert dof.position == pytest.approx(force / stiffness, rel=1e-3)
+
+
+def falling_box(**gravity: object) -> bytes:
+    """A box far above a trigger, with unequal moments, which get torques of ours."""
+    content: dict[str, Any] = {
+        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 1]}],
+        "extensionsUsed": [KHR, SHAPES],
+        "extensions": {SHAPES: {"shapes": [{"type": "box", "box": {"size": [0.2, 0.1, 0.3]}}]}},
+        "nodes": [
+            {"name": "Box", "extensions": {KHR: {
+                "motion": {"mass": 1.0, "angularVelocity": [0.5, 9.0, 0.0]},
+                "collider": {"geometry": {"shape": 0}}}}},
+            {"name": "Zone", "translation": [0, -0.02, 0], "extensions": {KHR: {
+                "trigger": {"geometry": {"shape": 0}}}}},
+        ],
+    }  # fmt: skip
+    if gravity:
+        content["extensionsUsed"].append("OMI_physics_gravity")
+        content["extensions"]["OMI_physics_gravity"] = gravity
+    return json.dumps(content).encode()
+
+
+def test_the_first_step_of_a_scene_with_gravity_of_its_own_is_as_long_as_any() -> None:
+    """Its first engine step was a whole time step long: what connects kernels read the settings."""
+    with world(falling_box(gravity=3.0, direction=[0, -1, 0]), rate=60.0) as scene:
+        for k in range(1, 5):
+            scene.step()
+            velocity, _ = pybullet.getBaseVelocity(scene.bodies["Box"].body_id, scene.client_id)
+            assert min(velocity) == pytest.approx(-3.0 * k / 60.0, rel=1e-9)
+
+
+def test_callbacks_amid_a_step_that_ask_for_the_world_do_not_lengthen_its_parts() -> None:
+    options = gb.LoadOptions(substeps=4)
+    with world(falling_box(), rate=60.0, options=options) as scene:
+        seen = []
+        scene.on_trigger(lambda event: seen.append((event.kind, scene.save_state())))
+        for k in range(1, 9):
+            scene.step()
+            velocity, _ = pybullet.getBaseVelocity(scene.bodies["Box"].body_id, scene.client_id)
+            assert min(velocity) == pytest.approx(-G * k / 60.0, rel=1e-9), k
+        assert seen

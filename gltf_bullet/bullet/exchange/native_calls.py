@@ -68,7 +68,8 @@ class NativeWorld:
         """Tell whether kernels read what Python reads: then the structures are known."""
         if stepping.advance(self._row, stepping.REMEMBER_WORLD, 0.0, 0.0, 0.0, 0.0):
             return False
-        settings = self._session.settings()
+        # Amid a divided step those of its parts: reading the settings anew would end the division.
+        settings = self._session.divided_settings or self._session.settings()
         *known, substeps = engine_at(self.engine, 0).known
         return bool(
             np.array(known).view(np.float64).tolist() == [settings.time_step, *settings.gravity]
