@@ -19,6 +19,7 @@ configure(
                 "engine.stepping",
                 "triggers.watching",
                 "engine.free_steps",
+                "engine.slip",
                 "formulas",
             )
         ),  # the contacts' comes with the second

@@ -26,6 +26,8 @@ SENSED = 1 << 6
 
 WENT_FAR = 1 << 17
 """Free bodies may have passed something: their table marks which."""
+SLIDES = 1 << 18
+"""Bodies begin or end to slide: the table of slip says which coefficients change."""
 NEEDS_ROOM = 1 << 7
 """The islands have too little room: ``needed`` in their record says how much they need."""
 NOT_CONVERGED = 1 << 8

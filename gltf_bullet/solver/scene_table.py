@@ -66,6 +66,8 @@ class _SceneColumns(NamedTuple):
     """Count of the pairs that the triggers of a scene have found."""
     free: int = 2
     """Floats of the free bodies: see ``engine.free_motion``."""
+    slip: int = 2
+    """Floats of the bodies whose friction follows their slip: see ``engine.slip``."""
     steps: int = 1
     """Count of the steps to be made at once, then of those that were made."""
     parts: int = 1
@@ -91,6 +93,7 @@ def row_of(
     touch: tuple[IntArray, FloatArray] = (_NO_INTS, _NO_FLOATS),
     sense: IntArray = _NO_INTS,
     free: FloatArray = _NO_FLOATS,
+    slip: FloatArray = _NO_FLOATS,
 ) -> IntTable:
     """A table of one scene for the kernels, shape [1, SCENE.size]; others can be put below.
 
@@ -98,5 +101,5 @@ def row_of(
     """
     arrays = addresses(ints, floats, work, index, values, *engine, *touch)
     return np.array(
-        [[*arrays, 0, 0, *addresses(sense), 0, *addresses(free), 0, 1, 0]], dtype=np.int64
+        [[*arrays, 0, 0, *addresses(sense), 0, *addresses(free, slip), 0, 1, 0]], dtype=np.int64
     )

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from gltf_bullet.bullet.exchange.library import SWITCH
 from gltf_bullet.model import CombineMode, combine
 from tests.physics.scenes import G, Scenery, world
 
@@ -278,3 +279,32 @@ def test_many_bodies_slide_and_stop_as_a_single_one_does() -> None:
             ways[count] = [float(running.world_from_node(f"box{k}")[0, 3]) for k in range(count)]
     assert ways[1] == pytest.approx([2.0**2 / (2.0 * 0.4 * G)], rel=0.05)
     assert ways[8] == pytest.approx(8 * ways[1], abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kernels_and_python_see_the_same_bodies_slide(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the bit: boxes and compounds that are thrown across a floor, stop, and hit each other."""
+    rng = np.random.default_rng(seed)
+    scenery = Scenery()
+    mu = scenery.material(staticFriction=0.9, dynamicFriction=0.4)
+    slab, ball = scenery.shape("box", size=[40, 1, 40]), scenery.shape("sphere", radius=0.1)
+    scenery.node("Floor", at=(0, -0.5, 0), shape=slab, material=mu)
+    for k in range(6):
+        size = rng.uniform(0.2, 0.6, 3)
+        parts = []
+        if k % 3 == 2:  # a body of two colliders
+            parts = [scenery.node(f"Knob{k}", at=(0, 0.5 * size[1], 0), shape=ball, material=mu)]
+        scenery.node(
+            f"Body{k}", at=(0.7 * k, 0.5 * size[1] + 0.3 * (k % 2), 0), children=parts,
+            shape=scenery.shape("box", size=size.tolist()), material=mu,
+            motion={"mass": 1.0, "linearVelocity": [float(rng.uniform(-3, 3)), 0, 0]},
+        )  # fmt: skip
+    ends = []
+    for is_native in (1, 0):
+        monkeypatch.setenv(SWITCH, str(is_native))
+        with world(scenery.bytes()) as scene:
+            scene.step(480)
+            ends.append([scene.world_from_node(f"Body{k}").tolist() for k in range(6)])
+    assert ends[0] == ends[1]

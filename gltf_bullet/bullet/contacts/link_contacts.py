@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
+import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.contacts.collision_classes import LinkKind, collision_classes
@@ -16,6 +17,7 @@ from gltf_bullet.bullet.contacts.restitution_tuning import (
     surface_values,
 )
 from gltf_bullet.bullet.contacts.slip_friction import SlipFriction, SlipState
+from gltf_bullet.bullet.exchange.native_calls import engine_row
 from gltf_bullet.bullet.session import EngineLink, EngineSession, EngineSettings, SolidLink
 from gltf_bullet.planning.body_plans import (
     ENGINE_FRICTION,
@@ -27,6 +29,7 @@ from gltf_bullet.planning.body_plans import (
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.planning.shapes.shape_plans import BoxPlan, SpherePlan
+from gltf_bullet.transforms import FloatArray
 
 _FOUND_ANEW = frozenset({BoxPlan, SpherePlan})
 """Shapes for which the engine computes all contact points among each other in each step; those of
@@ -34,6 +37,7 @@ others it adds one by one and keeps (measured). Spheres have one point with anyt
 """
 
 _NO_SLIPS = SlipState({}, {}, {}, frozenset())
+_NO_TABLE: FloatArray = np.zeros(0)
 
 
 _LINK_KINDS: MemoKey[_Found] = MemoKey("how links meet")
@@ -135,6 +139,7 @@ class LinkContacts:
                 self._client_id, contacts, self._solid, self.kind_of, self._classes,
                 self._keep_points,
             )  # fmt: skip
+            self._slip.find_row = partial(engine_row, self._session)
 
     def _keep_points(self, link: EngineLink, partner: EngineLink) -> bool:
         """Return True if the engine keeps contact points of two links while they rest."""
@@ -156,10 +161,15 @@ class LinkContacts:
         """Adapt restitution to the time step if that has changed."""
         self._restitution.adapt(settings.time_step / max(settings.substeps, 1))
 
-    def after_step(self, settings: EngineSettings) -> None:
-        """Update which surfaces slide."""
+    @property
+    def slip_table(self) -> FloatArray:
+        """The table by which kernels see which bodies slide; empty without any."""
+        return _NO_TABLE if self._slip is None else self._slip.values
+
+    def after_step(self, settings: EngineSettings, *, is_seen: bool) -> None:
+        """Update which surfaces slide; ``is_seen``: kernels have looked."""
         if self._slip is not None:
-            self._slip.after_step(settings.time_step, settings.gravity)
+            self._slip.after_step(settings.time_step, settings.gravity, is_seen=is_seen)
 
     def renew(self) -> None:
         """Make all collision pairs of the scene anew, with the present bits."""

@@ -1,8 +1,8 @@
 """Static and dynamic friction on an engine with one Coulomb coefficient.
 
 KHR_physics_rigid_bodies, "Physics Materials": the coefficient follows the relative velocity of the
-surfaces. Only bodies whose two coefficients differ towards some partner are processed (measured, of
-300 boxes that lie on a floor: 17 us per body and step).
+surfaces. Only bodies whose two coefficients differ towards some partner are processed, by kernels
+(``solver.engine.slip``); Python acts where a coefficient changes.
 """
 
 from __future__ import annotations
@@ -10,43 +10,39 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.contacts.collision_classes import CollisionClasses, LinkKind
+from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.bullet.session import EngineLink, SolidLink
-from gltf_bullet.bullet.state import LinkState, link_state, velocity_at
+from gltf_bullet.bullet.state import link_state
+from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
+from gltf_bullet.solver.contact_following import ROW_SIZE
+from gltf_bullet.solver.engine.slip import (
+    BODY,
+    HEADER,
+    HOLD,
+    LINK,
+    LOOK,
+    SLOWEST_SLIP,
+    begin,
+    find_slip,
+    note,
+    slip_speed,
+    switch,
+)
 from gltf_bullet.transforms import FloatArray, Vec3
 
-_SLOWEST_SLIP = 0.05
-"""Slip speed [m/s] below which surfaces count as at rest towards each other."""
-_GRAVITY_STEPS = 1.5
-"""Number of steps of gravity whose speed is the threshold if larger: a body at rest creeps."""
-_HOLD = 0.02
-"""Time [s] that a slip must last before the dynamic coefficient applies; impacts are shorter."""
-_CERTAIN = 4.0
-"""Multiple of the threshold above which it applies at once: thrown bodies never stick."""
-
+_FORCE = 20
+"""Place of the normal force in a contact's row."""
 _SETTLING = 0.06
 """Time [s] that a body at rest has to settle at first: triangle meshes push a box up by 1 mm, one
 corner after the other, so that it hardly touches them for half of this time (measured).
 """
-
-
-_FEW = 4
-"""Largest number of bodies whose contacts are read one by one."""
-
-
-class _Touch(NamedTuple):
-    """A contact with a normal force, as seen by one body."""
-
-    link: int
-    partner: EngineLink
-    slip: float
-    """Relative speed of the surfaces along each other [m/s]."""
 
 
 class SlipState(NamedTuple):
@@ -91,31 +87,57 @@ class SlipFriction:
         self._links_of: dict[int, list[EngineLink]] = {}
         for link in self._surface_of:
             self._links_of.setdefault(link[0], []).append(link)
-        self._gain: dict[EngineLink, float] = dict.fromkeys(self._surface_of, 1.0)
-        self._slid: dict[int, float] = dict.fromkeys(self._links_of, 0.0)
-        """Time for which a body has slid [s]; negative: time left to settle."""
-        self._touched: dict[int, float] = dict.fromkeys(self._links_of, math.inf)
-        """Time for which a body has had contacts [s]; negative: for which it has had none."""
-        self._stale: set[EngineLink] = set()
-        """Links with kept contact points that still have an earlier coefficient."""
         row = contacts.index_of
         self._row_of = {link: row[part.surface.key] for link, part in links}
         self._at_rest = _rest_gains(contacts)
         counts = Counter(body_id for body_id, _ in kind_of)
         self._single = {body_id for body_id, count in counts.items() if count == 1}
         """Bodies with colliders on one link only."""
+        self.find_row: Callable[[], IntTable | None] = lambda: None
+        """Returns the kernels' row of the world's engine; ``None`` if only Python calls it."""
+        self._native: tuple[IntTable | None] | None = None
+        self._bodies: dict[int, int] = {}
+        """Place of each body in the table."""
+        self._places: dict[EngineLink, int] = {}
+        """Place of each link in the table."""
+        self.values = self._table()
+        """The table of the kernels."""
         for link in self._surface_of:
             if self._rests(link):
-                self._slid[link[0]] = -_SETTLING
+                self.values[self._bodies[link[0]] + BODY.slid] = -_SETTLING
                 self._set(link, float(self._at_rest[self._row_of[link]].max()))
-        self._stale.clear()
+        for at in self._places.values():
+            self.values[at + LINK.is_stale] = 0.0
+
+    def _table(self) -> FloatArray:
+        bodies = sorted(self._links_of)
+        partners = sorted((*link, row) for link, row in self._row_of.items())
+        own = [link for body in bodies for link in self._links_of[body]]
+        head: FloatArray = np.zeros(HEADER.size)
+        head[HEADER.body_count], head[HEADER.link_count] = len(bodies), len(own)
+        head[HEADER.partner_count] = len(partners)
+        head[HEADER.surface_count] = len(self._at_rest)
+        table: FloatArray = np.zeros((len(bodies), BODY.size))
+        table[:, BODY.body_id], table[:, BODY.touched] = bodies, math.inf
+        table[:, BODY.link_count] = counts = [len(self._links_of[body]) for body in bodies]
+        table[:, BODY.first_link] = np.cumsum(counts) - counts
+        links: FloatArray = np.zeros((len(own), LINK.size))
+        links[:, LINK.link] = [link for _, link in own]
+        links[:, LINK.surface] = [self._row_of[link] for link in own]
+        links[:, LINK.gain] = links[:, LINK.wanted] = 1.0
+        first = HEADER.size + table.size
+        self._bodies = {body: HEADER.size + BODY.size * k for k, body in enumerate(bodies)}
+        self._places = {link: first + LINK.size * k for k, link in enumerate(own)}
+        listed = np.array(partners, dtype=np.float64)
+        parts = (head, table.ravel(), links.ravel(), listed.ravel(), self._at_rest.ravel())
+        return np.concatenate(parts)
 
     def _rests(self, link: EngineLink) -> bool:
         """Return True if a link does not move now: it begins with its static coefficient."""
         _, _, linear, angular = link_state(self._client_id, *link)
-        return max(math.hypot(*linear), math.hypot(*angular)) < _SLOWEST_SLIP
+        return max(math.hypot(*linear), math.hypot(*angular)) < SLOWEST_SLIP
 
-    def after_step(self, time_step: float, gravity: Vec3) -> None:
+    def after_step(self, time_step: float, gravity: Vec3, *, is_seen: bool = False) -> None:
         """Choose the coefficient of each body for the next step.
 
         It is chosen after the step and not before the next one: contact points that
@@ -124,44 +146,64 @@ class SlipFriction:
         Args:
             time_step: Length of the step [s].
             gravity: Gravity of the world [m/s^2].
+            is_seen: Kernels have looked already.
         """
-        threshold = max(_SLOWEST_SLIP, _GRAVITY_STEPS * math.hypot(*gravity) * time_step)
-        touches = self._touches()
-        for body_id in self._links_of:
-            self._switch(body_id, touches.get(body_id, ()), threshold, time_step)
+        values = self.values
+        if not is_seen:
+            if self._native is None:
+                self._native = (self.find_row(),)
+            (row,) = self._native
+            if row is None or find_slip(row, values, time_step, *gravity) < 0:
+                values[HEADER.is_due] = LOOK
+        if values[HEADER.is_due] == LOOK:
+            self._look(time_step, gravity)
+        if values[HEADER.is_due]:
+            self._apply()
 
-    def _touches(self) -> dict[int, list[_Touch]]:
-        """Return the contacts with a normal force on the bodies, by body and from its side."""
-        states: dict[EngineLink, LinkState] = {}
-        found: dict[int, list[_Touch]] = {}
-        # For a single body the engine searches all contacts as well.
-        is_many = len(self._links_of) > _FEW
-        for asked in ({},) if is_many else [{"bodyA": body} for body in self._links_of]:
-            points = pybullet.getContactPoints(**asked, physicsClientId=self._client_id)
-            for point in points or ():
-                if point[9] <= 0.0:
-                    continue
-                one, other = (point[1], point[3]), (point[2], point[4])
-                is_ours, is_others = (
-                    one[0] in self._links_of,
-                    is_many and other[0] in self._links_of,
-                )
-                if is_ours or is_others:
-                    slip = self._slip(point, one, other, states)
-                    if is_ours:
-                        found.setdefault(one[0], []).append(_Touch(one[1], other, slip))
-                    if is_others:
-                        found.setdefault(other[0], []).append(_Touch(other[1], one, slip))
-        return found
+    def _look(self, time_step: float, gravity: Vec3) -> None:
+        """Do what the kernels do, also for links beyond the base."""
+        values, rows = self.values, python_contacts(self._client_id).reshape(-1, ROW_SIZE)
+        begin(values)
+        states: dict[EngineLink, FloatArray] = {}
+        for contact in rows:
+            if contact[_FORCE] <= 0.0:
+                continue
+            a, b, link, other = contact[:4].astype(int).tolist()
+            if a not in self._bodies and b not in self._bodies:
+                continue
+            sides = ((a, link), (b, other))
+            for side in sides:
+                if side not in states:
+                    states[side] = np.concatenate(link_state(self._client_id, *side))
+            slip = slip_speed(states[sides[0]], 0, contact, states[sides[1]], 0)
+            for one, partner in (sides, sides[::-1]):
+                if one[0] in self._bodies:
+                    surface = self._row_of.get(partner, -1)
+                    note(values, self._bodies[one[0]], one[1], surface, slip)
+        switch(values, time_step, *gravity)
+
+    def _apply(self) -> None:
+        """Give the engine the coefficients that have changed."""
+        values = self.values
+        for link, at in self._places.items():
+            touched = values[self._bodies[link[0]] + BODY.touched]
+            if values[at + LINK.wanted] != values[at + LINK.gain]:
+                self._set(link, float(values[at + LINK.wanted]))
+            if touched < 0.0:
+                values[at + LINK.is_stale] = 0.0
+            elif values[at + LINK.is_stale] and touched >= HOLD:
+                self._renew(link)
 
     def state(self) -> SlipState:
         """Return the state, which ``pybullet.saveState`` leaves out."""
-        place, body_at = self._place_of, self._body_at
+        place, body_at, values = self._place_of, self._body_at, self.values
         return SlipState(
-            {place[link]: gain for link, gain in self._gain.items()},
-            {k: self._slid[body] for k, body in body_at.items()},
-            {k: self._touched[body] for k, body in body_at.items()},
-            frozenset(place[link] for link in self._stale),
+            {place[link]: float(values[at + LINK.gain]) for link, at in self._places.items()},
+            {k: float(values[self._bodies[body] + BODY.slid]) for k, body in body_at.items()},
+            {k: float(values[self._bodies[body] + BODY.touched]) for k, body in body_at.items()},
+            frozenset(
+                place[link] for link, at in self._places.items() if values[at + LINK.is_stale]
+            ),
         )
 
     def restore(self, state: SlipState) -> None:
@@ -169,105 +211,53 @@ class SlipFriction:
 
         Links without a saved value, since their materials were others then, stay as they are.
         """
+        values = self.values
         for k, body in self._body_at.items():
-            self._slid[body] = state.slid.get(k, self._slid[body])
-            self._touched[body] = state.touched.get(k, self._touched[body])
+            at = self._bodies[body]
+            values[at + BODY.slid] = state.slid.get(k, values[at + BODY.slid])
+            values[at + BODY.touched] = state.touched.get(k, values[at + BODY.touched])
         for link, k in self._place_of.items():
-            self._set(link, state.gain.get(k, self._gain[link]))
-        self._stale = {link for link, k in self._place_of.items() if k in state.stale}
+            at = self._places[link]
+            self._set(link, state.gain.get(k, float(values[at + LINK.gain])))
+            values[at + LINK.wanted] = values[at + LINK.gain]
+            values[at + LINK.is_stale] = k in state.stale
 
     @property
     def _body_at(self) -> dict[int, int]:
         """Bodies by the place of their first link."""
         return {self._place_of[links[0]]: body for body, links in self._links_of.items()}
 
-    def _switch(
-        self, body_id: int, touching: Sequence[_Touch], threshold: float, time_step: float
-    ) -> None:
-        touched = self._touched[body_id]
-        if not touching:
-            self._touched[body_id] = min(touched, 0.0) - time_step
-            if self._touched[body_id] < -_HOLD:
-                self._slid[body_id] = math.inf
-                self._fly(body_id)
-            return
-        self._touched[body_id] = max(touched, 0.0) + time_step
-        slip = max(touch.slip for touch in touching)
-        slid = self._slid[body_id]
-        if slip > _CERTAIN * threshold:
-            slid = math.inf
-        elif slid < 0.0:
-            slid += time_step
-        elif slip < 0.5 * threshold:
-            # A landing on one corner stops that corner for a moment.
-            slid = slid if self._touched[body_id] < _HOLD else 0.0
-        elif slip > threshold:
-            slid += time_step
-        self._slid[body_id] = slid
-        for link in self._links_of[body_id]:
-            own = self._row_of[link]
-            partners = [
-                touch.partner
-                for touch in touching
-                if touch.link == link[1] and touch.partner in self._row_of
-            ]
-            gain = 1.0
-            if slid < _HOLD:
-                gain = max((self._at_rest[own, self._row_of[p]] for p in partners), default=1.0)
-            self._set(link, float(gain))
-            self._renew(link, partners)
-
-    def _fly(self, body_id: int) -> None:
-        """Give a body in the air its dynamic coefficient: it lands sliding."""
-        for link in self._links_of[body_id]:
-            self._set(link, 1.0)
-            self._stale.discard(link)
-
-    def _renew(self, link: EngineLink, partners: list[EngineLink]) -> None:
+    def _renew(self, link: EngineLink) -> None:
         """Give kept contact points the coefficient of their link.
 
         The engine combines coefficients when it makes a point, and makes those of most shapes one
         by one. Pairs are made anew only then, since ``restoreState`` does not find them again, and
         never during a landing: a box without its other corners tips over (measured).
         """
-        if link not in self._stale or self._touched[link[0]] < _HOLD:
-            return
-        self._stale.discard(link)
-        if any(self._keeps_points(link, partner) for partner in partners):
+        self.values[self._places[link] + LINK.is_stale] = 0.0
+        points = pybullet.getContactPoints(*link[:1], physicsClientId=self._client_id) or ()
+        sides = [((p[1], p[3]), (p[2], p[4])) for p in points if p[9] > 0.0]
+        partners = {two if one == link else one for one, two in sides if link in (one, two)}
+        if any(self._keeps_points(link, p) for p in partners if p in self._row_of):
             if link[0] in self._single:
                 self._classes.renew(link[0])
             else:  # the other links are to keep their points
                 self._classes.write(link, self._kind_of[link])
 
-    def _slip(
-        self,
-        point: tuple[Any, ...],
-        one: EngineLink,
-        other: EngineLink,
-        states: dict[EngineLink, LinkState],
-    ) -> float:
-        """Speed of the two surfaces along each other at a contact [m/s]."""
-        for link in (one, other):
-            if link not in states:
-                states[link] = link_state(self._client_id, *link)
-        own, others = velocity_at(states[one], point[5]), velocity_at(states[other], point[5])
-        x, y, z = own[0] - others[0], own[1] - others[1], own[2] - others[2]
-        a, b, c = point[7]
-        away = x * a + y * b + z * c
-        return math.hypot(x - away * a, y - away * b, z - away * c)
-
     def settle(self, link: EngineLink) -> None:
         """Give a new link the coefficient of its predecessor."""
-        gain = self._gain.get(link, 1.0)
-        if gain != 1.0:
-            self._gain[link] = 1.0
+        at = self._places.get(link)
+        if at is not None and self.values[at + LINK.gain] != 1.0:
+            gain = float(self.values[at + LINK.gain])
+            self.values[at + LINK.gain] = 1.0
             self._set(link, gain)
 
     def _set(self, link: EngineLink, gain: float) -> None:
-        if gain == self._gain[link]:
+        at = self._places[link]
+        if gain == self.values[at + LINK.gain]:
             return
-        self._gain[link] = gain
-        self._stale.add(link)
+        self.values[at + LINK.gain] = self.values[at + LINK.wanted] = gain
+        self.values[at + LINK.is_stale] = 1.0
         pybullet.changeDynamics(
             *link,
             lateralFriction=self._surface_of[link].friction * gain,

@@ -12,6 +12,7 @@ from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets
+from gltf_bullet.transforms import FloatArray
 
 
 class CompiledSteps:
@@ -24,6 +25,7 @@ class CompiledSteps:
         triggers: Triggers,
         fast: FastBodies,
         softness: ContactSoftness,
+        slip: FloatArray,
         *,
         needs_python: bool,
         is_watched: bool,
@@ -36,7 +38,8 @@ class CompiledSteps:
             triggers: Its triggers.
             fast: Its free bodies, swept where they go far.
             softness: Softness of the world's contacts.
-            needs_python: True if free bodies, gravity or friction need Python around each step.
+            slip: Table of the bodies whose friction follows their slip.
+            needs_python: True if free bodies or gravity need Python around each step.
             is_watched: True if kinematic bodies may squeeze some of them.
         """
         self.settings: EngineSettings | None = None
@@ -46,6 +49,7 @@ class CompiledSteps:
         self._targets = kinematic_targets
         self._fast = fast
         self._softness = softness
+        self._slip = slip
         self._is_watched = is_watched
         self._has_joints = articulations.is_any
         self.have_triggers = not triggers.is_idle
@@ -67,7 +71,14 @@ class CompiledSteps:
         solver, triggers = self._articulations.solver, self._triggers
         if not triggers.is_idle:
             solver.watch(triggers.watcher(self._fast.ids))
+        solver.watch_slip(self._slip)
         return solver
+
+    def use_slip(self, slip: FloatArray) -> None:
+        """Use another table of slip: that of other surfaces."""
+        self._slip = slip
+        if self.__dict__.get("_solver") is not None:
+            self._articulations.solver.watch_slip(slip)
 
     def are_possible(self, settings: EngineSettings) -> bool:
         """Return True if kernels can make the next steps."""

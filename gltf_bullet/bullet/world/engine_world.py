@@ -408,7 +408,8 @@ class EngineWorld:
         """Steps that kernels make in one call, if nothing in them needs Python."""
         return CompiledSteps(
             self.articulations, self.kinematic_targets, self.triggers, self.fast, self.softness,
-            needs_python=self.gravity is not None or self.free.are_cruising or self._links.slips,
+            self._links.slip_table,
+            needs_python=self.gravity is not None or self.free.are_cruising,
             is_watched=self.squeezed is not None,
         )  # fmt: skip
 
@@ -443,6 +444,7 @@ class EngineWorld:
             self.plan, bodies=self._table.bodies, contacts=contacts, memo=PlanMemo()
         )
         self._links.change(contacts, self._table.solid_links())
+        self.compiled_steps.use_slip(self._links.slip_table)
         self.free.table = FreeTable.of([found[0].bodies[k] for k in self.free.nodes.tolist()])
         self._set_table(self.free.table)
         self.compiled_steps.settings = None
@@ -573,7 +575,7 @@ class EngineWorld:
             if self.is_jointed:
                 self.articulations.after_step()
             if self._links.slips:
-                self._links.after_step(settings)
+                self._links.after_step(settings, is_seen=is_seen)
             if self.squeezed is not None:
                 self.squeezed.after_step(self._movers, settings.time_step)
             self.fast.after_step(settings.time_step, settings.gravity, is_sought=not is_seen)

@@ -44,6 +44,7 @@ from gltf_bullet.solver.engine.calls import (
 from gltf_bullet.solver.engine.commands import apply_commands
 from gltf_bullet.solver.engine.contact_table import contact_table_at, has_contacts, reuse_contacts
 from gltf_bullet.solver.engine.free_steps import after_part, before_part
+from gltf_bullet.solver.engine.slip import watch_slip
 from gltf_bullet.solver.outcomes import (
     LOOPS_CHECKED,
     NEW_CONTACTS,
@@ -52,6 +53,7 @@ from gltf_bullet.solver.outcomes import (
     OVER,
     REFUSED,
     SENSED,
+    SLIDES,
     STATE_LOST,
     STEPPED,
     WENT_FAR,
@@ -392,6 +394,9 @@ def _go_through(
             free = floats_at(scenes, row, SCENE.free)
             if after_part(engine, client, free, dt, gx, gy, gz) > 0:
                 scenes[row, SCENE.status], found = WENT_FAR, found | WENT_FAR
+            slip = floats_at(scenes, row, SCENE.slip)
+            if watch_slip(engine, client, slip, dt, gx, gy, gz):
+                scenes[row, SCENE.status], found = SLIDES, found | SLIDES
         if stages & BY_SCENE:
             return found
         if _have_loops(scenes):

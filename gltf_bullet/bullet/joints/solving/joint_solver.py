@@ -186,6 +186,10 @@ class JointSolver:
         """Set the array by which kernels' steps count overlaps: see ``Triggers.watcher``."""
         self.islands.connect(self.islands.native, watcher)
 
+    def watch_slip(self, slip: FloatArray) -> None:
+        """Set the table of the bodies whose friction follows their slip in kernels' steps."""
+        self.islands.connect(self.islands.native, slip=slip)
+
     # --- reading ------------------------------------------------------------------------------
 
     def read(self) -> None:

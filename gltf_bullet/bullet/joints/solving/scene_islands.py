@@ -55,6 +55,8 @@ class SceneIslands:
         self._watcher: IntArray = np.zeros(0, dtype=np.int64)
         self._free: FloatArray = np.zeros(0)
         """Table of the scene's free bodies."""
+        self._slip: FloatArray = np.zeros(0)
+        """Table of its bodies whose friction follows their slip."""
         self._touch = NO_CONTACTS
         self._touches: dict[TouchPattern, TouchMemory] = {}
         """Memories by contact pattern: feet that come and go touch in the same few ways."""
@@ -76,7 +78,7 @@ class SceneIslands:
         if arena is self.arena:
             return row_of(
                 *arena.arrays, self.index, self._values, self.native, self._touch, self._watcher,
-                self._free,
+                self._free, self._slip,
             )  # fmt: skip
         if arena not in self._guests:
             self._guests[arena] = row_of(*arena.arrays, self.index, self._values)
@@ -87,10 +89,12 @@ class SceneIslands:
         native: tuple[IntArray, IntArray, IntArray],
         watcher: IntArray | None = None,
         free: FloatArray | None = None,
+        slip: FloatArray | None = None,
     ) -> None:
         """Set the arrays by which kernels call the engine, count overlaps, and see free bodies."""
         self.native = native
         self._free = self._free if free is None else free
+        self._slip = self._slip if slip is None else slip
         self._watcher = self._watcher if watcher is None else watcher
         self._renew_row()
 
