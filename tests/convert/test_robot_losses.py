@@ -19,6 +19,8 @@ from gltf_bullet.convert.issues import (
     ROBOT_MISREAD,
     ROBOT_SLIP,
 )
+from gltf_bullet.convert.robot_files import report_slips
+from gltf_bullet.convert.robot_xml import parse_xml
 from gltf_bullet.diagnostics import Diagnostics
 
 INERTIA = (
@@ -147,6 +149,10 @@ def test_likely_slips_of_joints_are_noted_with_the_number(
         slips = [issue.message for issue in diagnostics if issue.kind is ROBOT_SLIP]
         assert len(slips) == is_said
         assert all(said in message for message in slips)
+        root, alone = parse_xml(text), Diagnostics()
+        assert root is not None
+        report_slips(root, alone)
+        assert [issue.kind for issue in alone] == [ROBOT_SLIP] * is_said
 
 
 @pytest.mark.parametrize("value", ["1", "true"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
-from gltf_bullet.gltf import ReadLimits, morphed_positions, read_document, read_mesh
+from gltf_bullet.gltf import ReadLimits, morphed_positions, primitives, read_document, read_mesh
 from gltf_bullet.gltf.accessors import VALUE_NOT_FINITE
 from gltf_bullet.gltf.fields import (
     INDEX_MENDED,
@@ -395,3 +396,16 @@ def test_many_targets_are_not_made_beyond_the_limit(diagnostics: Diagnostics) ->
     assert mesh is not None
     assert mesh.primitives[0].morph_positions is None
     assert diagnostics.take(TARGETS_TOO_LARGE).values["got"] == 150
+
+
+def test_targets_that_repeat_each_other_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three targets of one accessor hold two more copies of its values than the file does."""
+    monkeypatch.setattr(primitives, "REPEATED_TARGET_VALUES", 2 * POINTS.size - 1)
+    builder = GltfBuilder()
+    builder.mesh(POINTS, [[0, 1, 2]], targets=[POINTS])
+    content = json.loads(builder.gltf())
+    content["meshes"][0]["primitives"][0]["targets"] *= 3
+    diagnostics = Diagnostics()
+    document = read_document(json.dumps(content).encode(), diagnostics)
+    read_mesh(document, 0, diagnostics)
+    assert [issue.kind for issue in diagnostics] == [primitives.TARGETS_REPEATED]

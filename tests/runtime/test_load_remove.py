@@ -12,6 +12,8 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.session import headless_world
+from gltf_bullet.bullet.world import engine_world
+from gltf_bullet.planning import scene_plan
 from tests.physics.scenes import Scenery, world
 from tools.bench.assets import bodies_gltf, grid
 from tools.bench.memory import can_measure_growth, measure_growth
@@ -207,3 +209,21 @@ def test_options_are_load_options_or_none() -> None:
         ):
             with pytest.raises(TypeError, match="options is a dict; must be LoadOptions"):
                 call()
+
+
+def test_a_scene_that_only_plain_python_solves_says_so(
+    client: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_world, "package_library", lambda: None)
+    monkeypatch.setattr(engine_world, "can_compile", lambda: False)
+    scene = gb.load_gltf(ASSETS / "hinge_door.gltf", client)
+    assert "SOLVER_NOT_COMPILED" in {issue.code for issue in scene.issues}
+
+
+def test_more_bodies_than_are_allowed_are_refused_before_any_is_made(
+    client: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scene_plan, "WORLD_BODIES", 3)
+    with pytest.raises(gb.GltfBulletError, match="4"):
+        gb.load_gltf(bodies_gltf("box", grid(4, 1.0)), client)
+    assert pybullet.getNumBodies(client) == 0
