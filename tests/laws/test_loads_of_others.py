@@ -98,6 +98,22 @@ def test_what_constraints_and_damping_do_is_not_given_twice() -> None:
     assert ends[0] == ends[1]
 
 
+def test_another_mass_of_somebody_else_is_no_load() -> None:
+    """Boxes that rest with twice the mass that the file states: to the bit."""
+    rng = np.random.default_rng(5)
+    source, ends = bodies_on_a_floor(rng), []
+    for rate, parts, options in ((RATE, 1, DIVIDED), (RATE * PARTS, PARTS, UNDIVIDED)):
+        with world(source, rate=rate, options=options) as scene:
+            for k in range(6):
+                body = scene.bodies[f"Body{k}"].body_id
+                mass = pybullet.getDynamicsInfo(body, -1, scene.client_id)[0]
+                pybullet.changeDynamics(body, -1, mass=2.0 * mass, physicsClientId=scene.client_id)
+            for _ in range(40):
+                scene.step(parts)
+            ends.append(motion(scene))
+    assert ends[0] == ends[1]
+
+
 def test_a_force_of_the_scene_s_own_and_fields_are_not_given_twice() -> None:
     scenery = Scenery()
     scenery.node(

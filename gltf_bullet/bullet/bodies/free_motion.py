@@ -17,7 +17,13 @@ from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.planning.body_sizes import BodySize
 from gltf_bullet.solver.contact_following import ROW_SIZE
-from gltf_bullet.solver.engine.free_loads import clear_contacts, find_load, note_contact
+from gltf_bullet.solver.engine.calls import DAMPING
+from gltf_bullet.solver.engine.free_loads import (
+    clear_contacts,
+    find_load,
+    is_as_stated,
+    note_contact,
+)
 from gltf_bullet.solver.engine.free_motion import (
     ENERGY_DRIFT,
     find_forces,
@@ -243,13 +249,23 @@ class FreeMotion:
             if values[at + FREE.is_held] or not values[at + FREE.mass]:
                 continue
             body = self._read(at)
-            _, has_torque = find_load(values, at, dt, *gravity)
+            has_force, has_torque = find_load(values, at, dt, *gravity)
+            if (has_force or has_torque) and not is_as_stated(values, at, self._numbers_of(body)):
+                values[at + FREE.load : at + FREE.load + 6] = 0.0
+                continue
             if has_torque and any(
                 _rolls(client_id, a, link) or _rolls(client_id, b, other)
                 for a, b, link, other in links
                 if body in (a, b)
             ):
                 values[at + FREE.load + 3 : at + FREE.load + 6] = 0.0
+
+    def _numbers_of(self, body: int) -> FloatArray:
+        """Mass and moments of a body by the engine; its damping is not told to Python."""
+        info = pybullet.getDynamicsInfo(body, -1, self._client_id)
+        numbers: FloatArray = np.zeros(DAMPING + 2)
+        numbers[:4] = info[0], *info[2]
+        return numbers
 
     def find_fast(self) -> list[int]:
         """Return the rows of bodies that :meth:`after_step` saw go too far."""

@@ -4,8 +4,9 @@ PyBullet forgets what ``applyExternalForce`` and ``applyExternalTorque`` have gi
 engine step: of a step that is made of ``n`` of them a body would feel one ``n``-th. What changed a
 body's momentum in the first one, and is neither gravity, nor a contact, nor from us, is given to it
 in the others again. The balance is exact (measured: 1e-13 N under 20 N of contacts), so nothing is
-estimated. Left out are bodies whose balance has terms that the engine does not tell: those that
-constraints hold, those with damping, and turns where a contact rolls or spins with friction.
+estimated. Left out are bodies whose balance has terms that are not known: those that constraints
+hold, those whose mass or damping somebody has changed, and turns where a contact rolls or spins
+with friction.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from gltf_bullet.transforms import FloatArray
 
 _ROUNDING = 1e-9
 """Share of all impulses on a body below which one is none."""
+_SAME = 1e-9
+"""Relative difference of masses that are the same."""
 _FIRST_POINT, _SECOND_POINT, _NORMAL, _DIRECTIONS, _FORCES = 4, 7, 10, 13, 20
 """Places in a contact's row, which begins with both bodies: see ``calls.copy_point``."""
 
@@ -188,6 +191,19 @@ def _rolls(engine: Engine, client: int, number: int, count: int) -> bool:
 
 
 @kernel
+def is_as_stated(values: FloatArray, body: int, numbers: FloatArray) -> bool:
+    """Tell whether a body has the mass and the moments that we gave to it, and no damping.
+
+    ``numbers``: those of the engine, as far as DAMPING.
+    """
+    for i in range(4):
+        stated = values[body + FREE.mass] if i == 0 else values[body + FREE.moments + i - 1]
+        if abs(numbers[i] - stated) > _SAME * stated:
+            return False
+    return bool(numbers[DAMPING] == 0.0 and numbers[DAMPING + 1] == 0.0)
+
+
+@kernel
 def find_loads(
     engine: Engine, client: int, values: FloatArray, dt: float, gx: float, gy: float, gz: float
 ) -> bool:
@@ -213,11 +229,10 @@ def find_loads(
         if not (has_force or has_torque):
             continue
         info = read_dynamics(engine, client, number, -1)
-        numbers = doubles_at(info, DAMPING + 2)
-        is_damped = info == 0 or numbers[DAMPING] != 0.0 or numbers[DAMPING + 1] != 0.0
+        is_unknown = info == 0 or not is_as_stated(values, body, doubles_at(info, DAMPING + 2))
         turns_unknown = has_torque and _rolls(engine, client, number, count)
         for i in range(6):
-            if is_damped or (turns_unknown and i >= 3):
+            if is_unknown or (turns_unknown and i >= 3):
                 values[body + FREE.load + i] = 0.0
         values[HEADER.has_loads] = 1.0
     return True
