@@ -23,10 +23,12 @@ from gltf_bullet.numba_aot.library import (
     project,
     source_digest,
 )
-from tools.build_wheel import KINDS, PLACE, ROOT, check_wheel, complaints
-from tools.hatch_build import require_own_engine
 
 pytest.importorskip("lief")
+pytest.importorskip("hatchling")
+
+from tools.build_wheel import KINDS, PLACE, ROOT, check_wheel, complaints
+from tools.hatch_build import require_own_engine
 
 
 @pytest.mark.skipif(package_library() is None, reason="no library fits these sources")
