@@ -40,7 +40,7 @@ class Gravity(str, Enum):
 
 
 class Play(str, Enum):
-    """What animations do at their ends; see ``LoadOptions.loop_animations``."""
+    """Ends of animations; see ``LoadOptions.loop_animations``."""
 
     LOOP = "loop"
     ONCE = "once"

@@ -116,7 +116,7 @@ def write_obj(mesh: MeshFile, path: Path) -> None:
 
 
 def _resolver(path: str, may_read: Callable[[Path], bool] | None) -> Any:
-    """What trimesh asks for the files that a mesh names: it gets those that may be read."""
+    """Return the object by which trimesh reads files that a mesh names, of those that may be."""
     from trimesh.resolvers import FilePathResolver
 
     class Resolver(FilePathResolver):  # type: ignore[misc, unused-ignore]

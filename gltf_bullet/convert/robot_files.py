@@ -118,7 +118,7 @@ def report_slips(robot: XmlElement, diagnostics: Diagnostics) -> None:
 
 
 def _slips_of_joint(joint: XmlElement) -> Iterator[tuple[str, str]]:
-    """What is doubtful, and the number that is."""
+    """Yield each doubt about a joint, with the number that raises it."""
     limit, axis, kind = joint.first("limit"), joint.first("axis"), joint.get("type")
     if limit is not None and kind in ("revolute", "prismatic"):
         lower, upper = (c_number(limit.get(name) or "0") for name in ("lower", "upper"))

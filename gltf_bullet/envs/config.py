@@ -195,7 +195,7 @@ def _require_ranges(randomization: Mapping[str, Range]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResetOptions:
-    """What ``reset(options={...})`` takes, by these names; it holds for that episode."""
+    """Options of ``reset(options={...})``, by these names; they hold for that episode."""
 
     state: SceneState | None = None
     """State to start from, of ``env.scene.save_state()``; ``None``: as the file was loaded."""

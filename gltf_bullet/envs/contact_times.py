@@ -1,4 +1,4 @@
-"""How long bodies have touched nothing, as far as terms of an environment ask for it."""
+"""Times for which bodies have touched nothing, of those that terms of an environment ask for."""
 
 from __future__ import annotations
 

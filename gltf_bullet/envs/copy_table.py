@@ -48,7 +48,7 @@ _AT_REST = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, *[0.0] * 6)
 
 
 class Happened(Protocol):
-    """What has happened in a step, for numbers that Python fills in."""
+    """Events of a step, for numbers that Python fills in."""
 
     events: tuple[TriggerEvent, ...]
     sent: list[SentEvent]
@@ -84,7 +84,7 @@ class Look:
         self.action_before = maker.several(action_count)
         """The action of the last step."""
         self.reads: dict[int, BodyReads] = {}
-        """What is read, by body."""
+        """Reads of each body, by its id."""
         self.fills: list[tuple[slice, Fill]] = []
         """Numbers that Python fills in at each step."""
         self.counts: list[tuple[slice, Fill]] = []

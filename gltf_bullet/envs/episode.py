@@ -95,7 +95,7 @@ def open_episode(
 
 
 class Outcome(NamedTuple):
-    """What comes of a step, besides its observation."""
+    """Results of a step besides its observation."""
 
     reward: float
     terminated: bool
@@ -158,7 +158,7 @@ class Episode:
             [term for term in ends if isinstance(term, SightTerm)],
             row,
         )
-        """What kernels do for this copy."""
+        """The table by which kernels act and look for this copy."""
         self.sight.seen = self.table
 
     def _note(self, event: str, values: Mapping[str, Any]) -> None:

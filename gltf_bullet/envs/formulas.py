@@ -24,7 +24,7 @@ Point: TypeAlias = tuple[Number, Number, Number]
 
 
 class Eyes(Protocol):
-    """What formulas are about: the state of a copy after a step."""
+    """The subjects of formulas: the state of a copy after a step."""
 
     @property
     def action(self) -> Sequence[Number]:

@@ -27,7 +27,7 @@ _Spot: TypeAlias = tuple[int, Vec3]
 
 
 class Seen(Protocol):
-    """What was read of a scene already."""
+    """States of bodies that were read already."""
 
     def state(self, motion_node: int) -> LinkState | None:
         """Inertial frame and velocities of a body, if they were read."""
@@ -51,7 +51,7 @@ class Sight:
         """
         self.scene = scene
         self.seen: Seen | None = None
-        """What was read for formulas after the last step."""
+        """States that were read for formulas after the last step; ``None``: none were."""
         self.contact_times = ContactTimes(scene)
         """Contacts of bodies over the steps of an episode."""
         self._client_id = scene.client_id
@@ -309,7 +309,7 @@ class StepContext(NamedTuple):
 
 
 class Now:
-    """What formulas are about, as values: see :class:`~gltf_bullet.envs.formulas.Eyes`."""
+    """The subjects of formulas as values: see :class:`~gltf_bullet.envs.formulas.Eyes`."""
 
     def __init__(self, sight: Sight, context: StepContext) -> None:
         self._sight = sight

@@ -236,7 +236,7 @@ class Articulation:
     """Estimated generalized force that others have given to the first part of a divided step, and
     that its other parts are given again."""
     first_force: int = table(MEMORY, "n")
-    """What acted in the first part of the last step, lasting forces included; 0 without a pulse."""
+    """Force in the first part of the last step, lasting forces included; 0 without a pulse."""
     lasting_force: int = table(MEMORY, "n")
     """Estimated generalized force of others that acts in every part by itself."""
     predicted_contact_force: int = table(MEMORY, "n")

@@ -41,7 +41,7 @@ class _CopyColumns(NamedTuple):
     engine: int = 2
     """Integers by which the engine is called; empty where Python reads it."""
     reads: int = 2
-    """What is read: :class:`_Read` of each body, with the joints and links that follow it."""
+    """Reads: :class:`_Read` of each body, with the joints and links that follow it."""
     numbers: int = 2
     """All numbers of the copy."""
     formula: int = 2
@@ -49,14 +49,14 @@ class _CopyColumns(NamedTuple):
     shown: int = 2
     """Numbers that are shown, in order."""
     drives: int = 2
-    """What the action sets: :class:`_Drive` of each number."""
+    """Targets of the action: :class:`_Drive` of each number."""
     is_read: int = 1
     """1 if the last pass has read the engine."""
     size: int = 0
 
 
 class _Read(NamedTuple):
-    """What is read of a body."""
+    """A body that is read, and the places of its numbers."""
 
     body_id: int = 1
     base: int = 1
@@ -96,7 +96,7 @@ class _Operation(NamedTuple):
 
 
 class _Drive(NamedTuple):
-    """What a number of the action sets."""
+    """A target that a number of the action sets."""
 
     mode: int = 1
     """POSITION, VELOCITY, FORCE, or NOTHING if Python does it."""

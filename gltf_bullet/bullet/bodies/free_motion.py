@@ -1,4 +1,4 @@
-"""What free bodies need around an engine step: see ``solver.engine.free_motion``.
+"""Forces on free bodies, and looks at them, around an engine step: see ``solver.engine``.
 
 Kernels call the engine for it, or, where they cannot, Python does with the same results.
 """

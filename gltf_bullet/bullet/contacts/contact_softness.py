@@ -61,7 +61,7 @@ _Pair: TypeAlias = tuple[EngineLink, EngineLink]
 
 
 class SoftState(NamedTuple):
-    """What is remembered of some bodies.
+    """Memory of some bodies.
 
     They are numbered by their place in the scene, and as -1 - id if they are not of the scene.
     """

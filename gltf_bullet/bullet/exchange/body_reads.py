@@ -1,4 +1,4 @@
-"""What is read of bodies after a step: by kernels in one pass, or by PyBullet's calls."""
+"""Reads of bodies after a step: by kernels in one pass, or by PyBullet's calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FORCE = 20
 
 @dataclass(slots=True)
 class BodyReads:
-    """What is read of one body, each with the place of its first number."""
+    """Reads of one body, each with the place of its first number."""
 
     states: dict[int, int] = field(default_factory=dict)
     """By link, -1 for the base: position [3], rotation xyzw, velocity [3] and spin [3]."""

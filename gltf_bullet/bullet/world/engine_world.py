@@ -179,7 +179,7 @@ class EngineWorld:
         )
 
     def _solver_issues(self) -> tuple[Issue, ...]:
-        """What to know of the joint solver on this machine."""
+        """Return the issue of a machine that solves joints in plain Python; empty elsewhere."""
         is_machine_code = package_library() is not None or can_compile()
         if is_machine_code or not self.articulations.articulations:
             return ()

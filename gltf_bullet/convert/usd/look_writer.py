@@ -1,4 +1,4 @@
-"""What nodes look like, as meshes of UsdGeom with materials of UsdPreviewSurface."""
+"""Pictures of nodes as meshes of UsdGeom with materials of UsdPreviewSurface."""
 
 from __future__ import annotations
 

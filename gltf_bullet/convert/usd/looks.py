@@ -1,4 +1,4 @@
-"""What prims look like: display colours, and base colour and texture of UsdPreviewSurface."""
+"""Pictures of prims: display colours, and base colour and texture of UsdPreviewSurface."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Looks:
         self._surfaces: dict[str, Surface] = {}
 
     def visuals(self, entry: Entry, link_from_stage: FloatArray) -> Iterator[VisualDescription]:
-        """What is drawn of a prim, in the frame of its link."""
+        """Return the meshes that are drawn of a prim, in the frame of its link."""
         if not entry.prim.IsA(UsdGeom.Gprim):
             return
         placed = self._shapes.drawn(entry, link_from_stage)

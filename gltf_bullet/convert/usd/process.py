@@ -37,7 +37,7 @@ _KINDS: Final = {
     for kind in vars(module).values()
     if isinstance(kind, IssueKind)
 }
-"""What the program may report."""
+"""The kinds of issues that the program may report, by code."""
 
 
 def convert_stage(

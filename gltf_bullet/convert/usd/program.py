@@ -16,7 +16,7 @@ from typing import Final
 
 _FAILED: Final = 3
 _SAID: Final = re.compile(r"Error in '.*?' at line \d+ in file \S+ : '(.*?)\s*'(?= Error in |$)")
-"""What OpenUSD says in an exception, beside the place in its sources."""
+"""The message in an exception of OpenUSD, without the place in its sources."""
 _PER_MEGABYTE: Final = 2.0
 """[s] More time for each megabyte of layers."""
 _WALL: Final = 1.75

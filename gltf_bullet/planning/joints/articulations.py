@@ -117,7 +117,7 @@ T = TypeVar("T")
 
 
 class _Members:
-    """What belongs to each multibody of an articulation, found in one pass over each list."""
+    """The members of each multibody of an articulation, found in one pass over each list."""
 
     def __init__(self, plan: ArticulationPlan) -> None:
         self.weld_of = {

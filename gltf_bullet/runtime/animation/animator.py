@@ -32,7 +32,7 @@ class AnimatorState:
     local: FloatArray
     """parent_from_node of all nodes, as edited and animated, shape [node_count, 4, 4]."""
     stated: tuple[tuple[int, tuple[bytes, Parts]], ...] = ()
-    """What local transforms were stated as, with these transforms."""
+    """Parts that these local transforms were stated as, by node, with their bytes."""
     parts: FloatArray = field(default_factory=lambda: np.zeros((0, 10)))
     """Translation, rotation xyzw and scale of the animated nodes, which ``local`` has not to the
     bit.
@@ -61,7 +61,7 @@ class Animator:
         self.rotations_xyzw = tree.rotations_xyzw.copy()
         self.scales = tree.scales.copy()
         self._parts: dict[int, tuple[bytes, Parts]] = {}
-        """What local transforms were stated as, with these."""
+        """Parts that local transforms were stated as, by node, with the bytes of the transform."""
         self.local = tree.local_matrices()
         """Present parent_from_node, shape [node_count, 4, 4]; the rows of bodies are not used."""
         self.weights: dict[int, FloatArray] = {}

@@ -97,7 +97,7 @@ def note_contact(values: FloatArray, row: FloatArray, dt: float) -> None:
 
 @kernel
 def _place_of(values: FloatArray, number: int) -> int:
-    """Where a body begins that others' forces are repeated on; -1 if it is none of these."""
+    """Return the place of a body that others' forces are repeated on; -1 if it is none of these."""
     count = (len(values) - HEADER.size) // FREE.size
     # Bodies of a scene mostly have consecutive ids.
     guess = number - int(values[HEADER.size + FREE.body_id])

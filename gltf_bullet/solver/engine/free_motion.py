@@ -1,4 +1,4 @@
-"""What free bodies need around an engine step, and which of them went too far in it.
+"""Forces that free bodies need before an engine step, and marks of those that went too far in it.
 
 *Before*: gravity that the engine lacks, and gyroscopic torques. Bullet takes ``-w x I w`` at the
 beginning of a step: a body that tumbles at 5 rad/s gained half its energy in 5 s at 240 Hz

@@ -74,7 +74,7 @@ class _Free(NamedTuple):
     probes: int = 9
     """[3, 3], these points [m], principal axes."""
     reaches: int = 3
-    """How far the body may reach beyond each along its path [m]."""
+    """Distance that the body may reach beyond each along its path [m]."""
     mass: int = 1
     """[kg]; 0 for bodies that others' forces are not repeated on."""
     was: int = 13

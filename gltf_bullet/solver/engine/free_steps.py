@@ -1,4 +1,4 @@
-"""What free bodies get before and after an engine step: one pass each over one table."""
+"""Forces on free bodies before an engine step, and looks at them after it: one pass each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which bodies slide: friction follows the speed of surfaces along each other.
+"""Friction by slip: it follows the speed of surfaces along each other.
 
 One table holds the bodies of a scene whose static and dynamic friction differ. After an engine step
 the contacts are read once, and Python is asked only where a coefficient changes: it gives the
@@ -122,7 +122,7 @@ def _first_factor(values: FloatArray) -> int:
 
 @kernel
 def body_of(values: FloatArray, number: int) -> int:
-    """Where a body begins by its id, -1 if it is not in the table."""
+    """Return the place of a body by its id, -1 if it is not in the table."""
     low, high = 0, int(values[HEADER.body_count])
     while low < high:
         middle = (low + high) // 2
@@ -265,7 +265,7 @@ def slip_speed(values: FloatArray, one: int, rows: FloatArray, other: FloatArray
 
 @kernel
 def _state_of(engine: Engine, client: int, values: FloatArray, body: int, number: int) -> int:
-    """Where the state of a body is, read at most once a step; -1: no answer."""
+    """Return the place of a body's state, read at most once a step; -1: no answer."""
     at = body + BODY.state if body >= 0 else HEADER.other
     if body < 0 or values[body + BODY.is_read] == 0.0:
         if not read_pose(engine, client, number, values, at, at + 7):
