@@ -82,7 +82,6 @@ class FreeMotion:
         self.values: FloatArray = np.zeros(HEADER.size + FREE.size * len(self.rows))
         """The table of the kernels."""
         self.values[HEADER.needs_forces] = self.needs_forces
-        self.values[HEADER.pause] = 0.0
         self._places = {row: HEADER.size + FREE.size * k for k, row in enumerate(self.rows)}
         self._bodies = self.values[HEADER.size :].reshape(-1, FREE.size)
         for row, at in self._places.items():
