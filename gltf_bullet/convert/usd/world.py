@@ -4,7 +4,8 @@ Joints are stated between those bodies, as files of scenes have them. Several jo
 same two bodies are in series, with links without mass between them, where the plain reading would
 lock them: so the converters of MuJoCo's models mean them.
 
-The file is long since a prim is a body, a part of one or a static collider by what others say of it.
+The file is long since a prim is a body, a part of one or a static collider by what others say of
+it.
 """
 
 from __future__ import annotations
