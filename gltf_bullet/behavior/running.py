@@ -19,7 +19,7 @@ from gltf_bullet.behavior.host import Host, Property, is_open
 from gltf_bullet.behavior.operations.easing import MOST_EASINGS, Easing, Easings
 from gltf_bullet.behavior.preparing import Preparation
 from gltf_bullet.behavior.values import Reference, Value
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, warning
 
 # --- Delays: activations at a later time ("Delay Operations") -------------------------------------
 
@@ -182,16 +182,14 @@ class Playing:
 
 # --- The graph: activations, events and state -----------------------------------------------------
 
-BEHAVIOR_ENDLESS = IssueKind(
+BEHAVIOR_ENDLESS = warning(
     "BEHAVIOR_ENDLESS",
-    Severity.WARNING,
     "the graph was activated more than {allowed} times in the step at {time:.6g} s, at this node"
     " last; it is stopped, and the scene goes on without it",
 )
 
-BEHAVIOR_EVENTS_LOST = IssueKind(
+BEHAVIOR_EVENTS_LOST = warning(
     "BEHAVIOR_EVENTS_LOST",
-    Severity.WARNING,
     "{got} is sent more often than it can be received: {allowed} events wait; it is not received"
     " until fewer do",
 )

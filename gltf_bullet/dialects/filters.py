@@ -9,15 +9,14 @@ from dataclasses import replace
 from typing import Final
 
 from gltf_bullet.coverage import approximated, covers
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, warning
 from gltf_bullet.dialects.reading import known_keys, read_property, report_unknown
 from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.model import CollisionFilter
 from gltf_bullet.model.properties import FILTER, Dialect, Property
 
-FILTER_BOTH_LISTS = IssueKind(
+FILTER_BOTH_LISTS = warning(
     "FILTER_BOTH_LISTS",
-    Severity.WARNING,
     "the filter has collideWithSystems and notCollideWithSystems; must have at most one of them; "
     "{used}",
 )

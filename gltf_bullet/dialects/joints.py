@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from gltf_bullet.coverage import approximated, covers, exact, ignored
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, warning
 from gltf_bullet.dialects.reading import (
     AS_EMPTY,
     NEGATIVE_AS_UNLIMITED,
@@ -62,67 +62,54 @@ from gltf_bullet.model.properties import (
     Property,
 )
 
-LIMIT_WITHOUT_AXES = IssueKind(
+# OMI: "the joint limit ... is invalid"; its joint is not.
+LIMIT_WITHOUT_AXES = warning(
     "LIMIT_WITHOUT_AXES",
-    Severity.WARNING,  # OMI: "the joint limit ... is invalid"; its joint is not
     "the limit names no axes; must have linearAxes or angularAxes; it is left out",
 )
-LIMIT_BOTH_AXES = IssueKind(
+LIMIT_BOTH_AXES = warning(
     "LIMIT_BOTH_AXES",
-    Severity.WARNING,
     "the limit has linearAxes and angularAxes; must have exactly one of them; both count, as two "
     "limits",
 )
-LIMIT_AXES_EMPTY = IssueKind(
-    "LIMIT_AXES_EMPTY",
-    Severity.WARNING,
-    "{key} is empty; must hold one to three axes; it limits nothing",
+LIMIT_AXES_EMPTY = warning(
+    "LIMIT_AXES_EMPTY", "{key} is empty; must hold one to three axes; it limits nothing"
 )
-AXIS_REPEATED = IssueKind(
-    "AXIS_REPEATED",
-    Severity.WARNING,
-    "{key} is {got}; must name each axis at most once; it counts once",
+AXIS_REPEATED = warning(
+    "AXIS_REPEATED", "{key} is {got}; must name each axis at most once; it counts once"
 )
-LIMIT_RANGE_EMPTY = IssueKind(
+LIMIT_RANGE_EMPTY = warning(
     "LIMIT_RANGE_EMPTY",
-    Severity.WARNING,
     "min is {minimum:g} and max is {maximum:g}; must be min <= max; they are swapped",
 )
-LIMIT_RESTRICTS_NOTHING = IssueKind(
+LIMIT_RESTRICTS_NOTHING = warning(
     "LIMIT_RESTRICTS_NOTHING",
-    Severity.WARNING,
     "the limit has neither min nor max; should have one of them; it restricts nothing",
 )
-LIMIT_WITHOUT_RANGE_LOCKED = IssueKind(
+LIMIT_WITHOUT_RANGE_LOCKED = warning(
     "LIMIT_WITHOUT_RANGE_LOCKED",
-    Severity.WARNING,
     "the limit has neither min nor max; should have both; its axes are locked at 0",
 )
-LIMIT_ONE_SIDED = IssueKind(
+LIMIT_ONE_SIDED = warning(
     "LIMIT_ONE_SIDED",
-    Severity.WARNING,
     "the limit has no {key}; should have both min and max; it is taken as unbounded on that side",
 )
-DRIVE_PAIR_INCOMPLETE = IssueKind(
+DRIVE_PAIR_INCOMPLETE = warning(
     "DRIVE_PAIR_INCOMPLETE",
-    Severity.WARNING,
     "the drive has {key} without {missing}; should have both; {missing} is taken as 0",
 )
-DRIVE_GAIN_UNUSED = IssueKind(
+DRIVE_GAIN_UNUSED = warning(
     "DRIVE_GAIN_UNUSED",
-    Severity.WARNING,
     "the drive has {key} without {missing}; should have both; {key} has no effect",
 )
 
-DRIVE_WORD_UNKNOWN = IssueKind(
+DRIVE_WORD_UNKNOWN = warning(
     "DRIVE_WORD_UNKNOWN",
-    Severity.WARNING,
     "the drive's {key} is {got}, which is neither {known}; the drive is left out",
 )
 
-JOINT_MIMIC_UNUSABLE = IssueKind(
+JOINT_MIMIC_UNUSABLE = warning(
     "JOINT_MIMIC_UNUSABLE",
-    Severity.WARNING,
     "the mimic rule {got} names no other joint of the file by its node's name, with numbers for "
     "multiplier and offset; it is ignored",
 )

@@ -8,15 +8,14 @@ from __future__ import annotations
 from typing import Final
 
 from gltf_bullet.coverage import approximated, covers
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, warning
 from gltf_bullet.dialects.reading import AS_ABSENT, keys_of, read_values, report_unknown
 from gltf_bullet.gltf.fields import JsonObject, read_string
 from gltf_bullet.model import CombineMode, PhysicsMaterial
 from gltf_bullet.model.properties import MATERIAL, WORD, Dialect, Property
 
-COMBINE_MODE_UNKNOWN = IssueKind(
+COMBINE_MODE_UNKNOWN = warning(
     "COMBINE_MODE_UNKNOWN",
-    Severity.WARNING,
     '{key} is "{got}"; must be average, minimum, maximum or multiply; average is used',
 )
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, warning
 from gltf_bullet.dialects.reading import require
 from gltf_bullet.dialects.shape_table import SHAPE_LEFT_OUT
 from gltf_bullet.gltf.document import Document
@@ -20,21 +20,18 @@ from gltf_bullet.gltf.fields import JsonObject, read_index
 from gltf_bullet.model import MeshPart, MeshShape, Shape
 from gltf_bullet.transforms import FloatArray, matrices_from_trs
 
-GEOMETRY_NODE_WITHOUT_MESH = IssueKind(
+GEOMETRY_NODE_WITHOUT_MESH = warning(
     "GEOMETRY_NODE_WITHOUT_MESH",
-    Severity.WARNING,
     "node {got} has no mesh, nor has a node below it; must have one to give a collision geometry; "
     "whatever has it is left out",
 )
-NODE_WEIGHTS_MISSING = IssueKind(
+NODE_WEIGHTS_MISSING = warning(
     "NODE_WEIGHTS_MISSING",
-    Severity.WARNING,
     "the shape has useNodeWeights but node {got} has no weights; must have them; "
     "the mesh's own weights are used",
 )
-WEIGHTS_COUNT = IssueKind(
+WEIGHTS_COUNT = warning(
     "WEIGHTS_COUNT",
-    Severity.WARNING,
     "{got} weights are given for mesh {mesh}, which has {count} morph targets; "
     "must be one for each; the mesh's own weights are used",
 )

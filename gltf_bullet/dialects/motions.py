@@ -14,7 +14,7 @@ import numpy as np
 
 from gltf_bullet import number_ranges
 from gltf_bullet.coverage import approximated, covers, refused
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, error, warning
 from gltf_bullet.dialects.reading import (
     AS_ABSENT,
     keys_of,
@@ -27,17 +27,13 @@ from gltf_bullet.model import Motion
 from gltf_bullet.model.properties import MASS, MOTION, Dialect, Property
 from gltf_bullet.transforms import FloatArray, Quat, Vec3, quats_from_matrices
 
-MASS_NEGATIVE = IssueKind(
-    "MASS_NEGATIVE", Severity.ERROR, "mass is {got:g} kg; must be >= 0 (0 means infinite)"
-)
-INERTIA_NEGATIVE = IssueKind(
+MASS_NEGATIVE = error("MASS_NEGATIVE", "mass is {got:g} kg; must be >= 0 (0 means infinite)")
+INERTIA_NEGATIVE = warning(
     "INERTIA_NEGATIVE",
-    Severity.WARNING,
     "{key} has a principal moment of {got:g} kg m^2; must be >= 0; the shapes' inertia is used",
 )
-TENSOR_NOT_SYMMETRIC = IssueKind(
+TENSOR_NOT_SYMMETRIC = warning(
     "TENSOR_NOT_SYMMETRIC",
-    Severity.WARNING,
     "{key} is not symmetric (largest difference {got:g}); must be; its symmetric part is used",
 )
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, TypeAlias, TypeVar
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, note, warning
 from gltf_bullet.gltf.fields import (
     JsonObject,
     missing,
@@ -41,19 +41,13 @@ from gltf_bullet.model.properties import (
 from gltf_bullet.suggestions import did_you_mean
 from gltf_bullet.transforms import Vec3
 
-UNKNOWN_PROPERTY = IssueKind(
-    "UNKNOWN_PROPERTY",
-    Severity.INFO,
-    "{key} is not a property of {owner}; it is ignored{suggestion}",
+UNKNOWN_PROPERTY = note(
+    "UNKNOWN_PROPERTY", "{key} is not a property of {owner}; it is ignored{suggestion}"
 )
-LIST_EMPTY = IssueKind(
-    "LIST_EMPTY", Severity.INFO, "{key} is {got}; must hold at least one item; nothing is read"
-)
+LIST_EMPTY = note("LIST_EMPTY", "{key} is {got}; must hold at least one item; nothing is read")
 
-NEGATIVE_AS_UNLIMITED = IssueKind(
-    "NEGATIVE_AS_UNLIMITED",
-    Severity.WARNING,
-    "{key} is {got:g}; must be >= 0; it is taken as unlimited",
+NEGATIVE_AS_UNLIMITED = warning(
+    "NEGATIVE_AS_UNLIMITED", "{key} is {got:g}; must be >= 0; it is taken as unlimited"
 )
 
 AS_ABSENT: Final = "it is taken as not given"

@@ -10,54 +10,46 @@ import dataclasses
 from typing import Final
 
 from gltf_bullet.coverage import covers, ignored
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.dialects.parts import PhysicsParts
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.model import Joint, MeshPart, MeshShape, MotionKind, PhysicsScene, Shape, Trigger
 from gltf_bullet.scene import NodeTree
 
-TRIGGER_NODE_NOT_BELOW = IssueKind(
+TRIGGER_NODE_NOT_BELOW = warning(
     "TRIGGER_NODE_NOT_BELOW",
-    Severity.WARNING,
     "nodes names node {got}; must be a node below node {node}; it is left out",
 )
-TRIGGER_NODE_WITHOUT_TRIGGER = IssueKind(
+TRIGGER_NODE_WITHOUT_TRIGGER = warning(
     "TRIGGER_NODE_WITHOUT_TRIGGER",
-    Severity.WARNING,
     "nodes names node {got}, which has no trigger; must have one; it is left out",
 )
-TRIGGER_ADOPTS_DESCENDANTS = IssueKind(
+TRIGGER_ADOPTS_DESCENDANTS = warning(
     "TRIGGER_ADOPTS_DESCENDANTS",
-    Severity.WARNING,
     "the trigger has neither shape nor nodes; should have one of them; "
     "it is taken as the compound of the triggers below it: {nodes}",
 )
-TRIGGER_EMPTY = IssueKind(
+TRIGGER_EMPTY = warning(
     "TRIGGER_EMPTY",
-    Severity.WARNING,
     "the trigger has neither shape nor nodes, nor triggers below it; should have one of them; "
     "it is left out",
 )
-JOINT_WITHIN_BODY = IssueKind(
+JOINT_WITHIN_BODY = warning(
     "JOINT_WITHIN_BODY",
-    Severity.WARNING,
     "nodes {node} and {connected} belong to the same body, that of node {body}; should belong to "
     "different ones; the joint has no effect",
 )
-JOINT_MOVES_NOTHING = IssueKind(
+JOINT_MOVES_NOTHING = warning(
     "JOINT_MOVES_NOTHING",
-    Severity.WARNING,
     "neither node {node} nor node {connected} is part of a dynamic body; one of them should be; "
     "the joint has no effect",
 )
-GRAVITY_WITHOUT_TRIGGER = IssueKind(
+GRAVITY_WITHOUT_TRIGGER = warning(
     "GRAVITY_WITHOUT_TRIGGER",
-    Severity.WARNING,
     "node {node} has no trigger; should have one to bound its gravity; the field acts nowhere",
 )
-GRAVITY_ON_BODY = IssueKind(
+GRAVITY_ON_BODY = warning(
     "GRAVITY_ON_BODY",
-    Severity.WARNING,
     "node {node} has a {got} beside its gravity; must not have one; both are read, and the field "
     "moves with the node",
 )

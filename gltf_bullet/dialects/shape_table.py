@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from gltf_bullet.coverage import approximated, covers, ignored
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, note, warning
 from gltf_bullet.dialects.reading import (
     keys_of,
     known_keys,
@@ -39,35 +39,27 @@ from gltf_bullet.model.properties import (
     Property,
 )
 
-SHAPE_BLOCK_MISSING = IssueKind(
+SHAPE_BLOCK_MISSING = warning(
     "SHAPE_BLOCK_MISSING",
-    Severity.WARNING,
     'the shape of type "{type}" has no {type}; must have one; the defaults are used',
 )
-SHAPE_BLOCK_UNUSED = IssueKind(
-    "SHAPE_BLOCK_UNUSED",
-    Severity.WARNING,
-    '{key} stands beside type "{type}"; must be left out; it is ignored',
+SHAPE_BLOCK_UNUSED = warning(
+    "SHAPE_BLOCK_UNUSED", '{key} stands beside type "{type}"; must be left out; it is ignored'
 )
 
-SHAPE_IN_OTHER_FORM = IssueKind(
-    "SHAPE_IN_OTHER_FORM",
-    Severity.INFO,
-    "{got} is the form of another revision; should be {present}; it is read",
+SHAPE_IN_OTHER_FORM = note(
+    "SHAPE_IN_OTHER_FORM", "{got} is the form of another revision; should be {present}; it is read"
 )
-CAPSULE_TOO_SHORT = IssueKind(
+CAPSULE_TOO_SHORT = warning(
     "CAPSULE_TOO_SHORT",
-    Severity.WARNING,
     "height is {got:g}; must be at least twice the radius, {least:g}; it is taken as that",
 )
-SHAPE_TYPE_UNKNOWN = IssueKind(
+SHAPE_TYPE_UNKNOWN = warning(
     "SHAPE_TYPE_UNKNOWN",
-    Severity.WARNING,
     "the shape is a {got}, which is none of {known}; whatever has it is left out",
 )
-SHAPE_WITHOUT_EXTENT = IssueKind(
+SHAPE_WITHOUT_EXTENT = warning(
     "SHAPE_WITHOUT_EXTENT",
-    Severity.WARNING,
     "the {what} has no extent along any axis; must have some; whatever has it is left out",
 )
 

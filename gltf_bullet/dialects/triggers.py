@@ -5,29 +5,25 @@ KHR_physics_rigid_bodies, "Triggers"; OMI_physics_body has the same list.
 
 from __future__ import annotations
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, warning
 from gltf_bullet.dialects.reading import LIST_EMPTY
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_indices
 
-TRIGGER_SHAPE_AND_NODES = IssueKind(
+TRIGGER_SHAPE_AND_NODES = warning(
     "TRIGGER_SHAPE_AND_NODES",
-    Severity.WARNING,
     "the trigger has {key} and nodes; must have exactly one of them; its nodes are used",
 )
-TRIGGER_WITHOUT_SHAPE = IssueKind(
+TRIGGER_WITHOUT_SHAPE = warning(
     "TRIGGER_WITHOUT_SHAPE",
-    Severity.WARNING,
     "the trigger has neither {key} nor nodes; must have exactly one of them; it is left out",
 )
-TRIGGER_FILTER_UNUSED = IssueKind(
+TRIGGER_FILTER_UNUSED = warning(
     "TRIGGER_FILTER_UNUSED",
-    Severity.WARNING,
     "the compound trigger has a collisionFilter; must leave it to its parts; it is ignored",
 )
-TRIGGER_NODE_REPEATED = IssueKind(
+TRIGGER_NODE_REPEATED = warning(
     "TRIGGER_NODE_REPEATED",
-    Severity.WARNING,
     "nodes names node {got} more than once; must name each once; it counts once",
 )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, error, warning
 from gltf_bullet.gltf.buffer_views import AccessorArray, ElementLayout, read_elements
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
@@ -37,45 +37,36 @@ __all__ = [
     "read_accessor",
 ]
 
-ACCESSOR_TOO_LARGE = IssueKind(
+ACCESSOR_TOO_LARGE = error(
     "ACCESSOR_TOO_LARGE",
-    Severity.ERROR,
     "the accessors up to this one ask for {got} values; must be at most {allowed} "
     "(ReadLimits.max_accessor_values)",
 )
-ACCESSOR_OF_ZEROS = IssueKind(
+ACCESSOR_OF_ZEROS = error(
     "ACCESSOR_OF_ZEROS",
-    Severity.ERROR,
     "the accessors up to this one ask for {got} zeros that are not in the file, {most} for each "
     "sparse value not counted; must be at most {allowed} (ReadLimits.max_zero_values)",
 )
 ZEROS_PER_SPARSE_ELEMENT = 256
 """Zeros per sparse value that do not count: a morph target that moves one vertex in 256 is
 common."""
-NORMALIZED_IGNORED = IssueKind(
+NORMALIZED_IGNORED = warning(
     "NORMALIZED_IGNORED",
-    Severity.WARNING,
     "normalized is true on component type {got}; must be 1 or 2 bytes wide; it is ignored",
 )
-SPARSE_INDICES_NOT_INCREASING = IssueKind(
+SPARSE_INDICES_NOT_INCREASING = error(
     "SPARSE_INDICES_NOT_INCREASING",
-    Severity.ERROR,
     "sparse index {got} follows {before}; must be strictly increasing",
 )
-SPARSE_INDEX_OUT_OF_RANGE = IssueKind(
-    "SPARSE_INDEX_OUT_OF_RANGE",
-    Severity.ERROR,
-    "sparse index {got} is beyond the accessor's {count} elements",
+SPARSE_INDEX_OUT_OF_RANGE = error(
+    "SPARSE_INDEX_OUT_OF_RANGE", "sparse index {got} is beyond the accessor's {count} elements"
 )
-VALUE_NOT_FINITE = IssueKind(
-    "VALUE_NOT_FINITE",
-    Severity.ERROR,
-    "{what}: element {element} holds {got}; must be finite",
+VALUE_NOT_FINITE = error(
+    "VALUE_NOT_FINITE", "{what}: element {element} holds {got}; must be finite"
 )
 
-ELEMENT_TOO_LARGE = IssueKind(
+ELEMENT_TOO_LARGE = error(
     "ELEMENT_TOO_LARGE",
-    Severity.ERROR,
     "{what}: element {element} holds {got:.6g}; must be at most {allowed:g} in magnitude",
 )
 

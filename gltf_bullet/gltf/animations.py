@@ -11,7 +11,7 @@ from typing import cast
 
 import numpy as np
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, note, warning
 from gltf_bullet.gltf.accessors import AccessorArray, all_carried, read_accessor
 from gltf_bullet.gltf.dispensable import do_without
 from gltf_bullet.gltf.document import Document
@@ -30,40 +30,33 @@ from gltf_bullet.transforms import FloatArray, quat_normalize
 
 POINTER_EXTENSION = "KHR_animation_pointer"
 
-CHANNEL_WITHOUT_NODE = IssueKind(
-    "CHANNEL_WITHOUT_NODE", Severity.INFO, "the channel names no node; it animates nothing"
+CHANNEL_WITHOUT_NODE = note(
+    "CHANNEL_WITHOUT_NODE", "the channel names no node; it animates nothing"
 )
-CHANNEL_REPEATED = IssueKind(
+CHANNEL_REPEATED = warning(
     "CHANNEL_REPEATED",
-    Severity.WARNING,
     "{got} is animated by an earlier channel of this animation already; the first one is used",
 )
-SAMPLER_INPUT_WRONG = IssueKind(
+SAMPLER_INPUT_WRONG = warning(
     "SAMPLER_INPUT_WRONG",
-    Severity.WARNING,
     "the keyframe times are {got}; must be SCALAR floats, one at least; the channel is left out",
 )
-TIMES_NOT_INCREASING = IssueKind(
+TIMES_NOT_INCREASING = warning(
     "TIMES_NOT_INCREASING",
-    Severity.WARNING,
     "keyframe {key} is at {got} s after {before} s; times must be >= 0 and increase; "
     "the channel is left out",
 )
-TIMES_REPEATED = IssueKind(
+TIMES_REPEATED = warning(
     "TIMES_REPEATED",
-    Severity.WARNING,
     "keyframe {key} is at {got} s, as the one before; times must increase; the value jumps there",
 )
-SAMPLER_OUTPUT_WRONG = IssueKind(
+SAMPLER_OUTPUT_WRONG = warning(
     "SAMPLER_OUTPUT_WRONG",
-    Severity.WARNING,
     "{got} values for {keys} keyframes of {path} ({interpolation}); must be {needed}; "
     "the channel is left out",
 )
-ROTATION_ZERO = IssueKind(
-    "ROTATION_ZERO",
-    Severity.WARNING,
-    "rotation keyframe {key} has length {got}; must be 1; the channel is left out",
+ROTATION_ZERO = warning(
+    "ROTATION_ZERO", "rotation keyframe {key} has length {got}; must be 1; the channel is left out"
 )
 
 PATHS: dict[str, TargetPath] = {

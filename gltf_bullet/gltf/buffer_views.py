@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, error
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, has_required, read_index, read_size
@@ -26,19 +26,13 @@ from gltf_bullet.gltf.meshopt import (
 
 AccessorArray: TypeAlias = npt.NDArray[Any]
 
-ACCESSOR_OUT_OF_BOUNDS = IssueKind(
-    "ACCESSOR_OUT_OF_BOUNDS",
-    Severity.ERROR,
-    "{what} needs {needed} bytes; its bufferView has {got}",
+ACCESSOR_OUT_OF_BOUNDS = error(
+    "ACCESSOR_OUT_OF_BOUNDS", "{what} needs {needed} bytes; its bufferView has {got}"
 )
-BUFFER_VIEW_OUT_OF_BOUNDS = IssueKind(
-    "BUFFER_VIEW_OUT_OF_BOUNDS",
-    Severity.ERROR,
-    "the bufferView ends at byte {needed}; its buffer has {got}",
+BUFFER_VIEW_OUT_OF_BOUNDS = error(
+    "BUFFER_VIEW_OUT_OF_BOUNDS", "the bufferView ends at byte {needed}; its buffer has {got}"
 )
-STRIDE_TOO_SMALL = IssueKind(
-    "STRIDE_TOO_SMALL", Severity.ERROR, "byteStride is {got}; must be at least {needed}"
-)
+STRIDE_TOO_SMALL = error("STRIDE_TOO_SMALL", "byteStride is {got}; must be at least {needed}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, error, warning
 from gltf_bullet.errors import ContainerError, InvalidAssetError
 from gltf_bullet.gltf.buffers import read_buffer
 from gltf_bullet.gltf.container import (
@@ -27,35 +27,27 @@ from gltf_bullet.scene import NodeTree
 
 __all__ = ["AssetSource", "Document", "ReadLimits", "read_document"]
 
-ASSET_VERSION = IssueKind(
+ASSET_VERSION = error(
     "ASSET_VERSION",
-    Severity.ERROR,
     "asset.{key} is {got}; this reader knows glTF 2.0 and what the draft of 2.1 adds to physics",
 )
-ASSET_VERSION_MISSING = IssueKind(
-    "ASSET_VERSION_MISSING", Severity.WARNING, "asset.version is missing; 2.0 is assumed"
-)
-ASSET_VERSION_FORM = IssueKind(
+ASSET_VERSION_MISSING = warning("ASSET_VERSION_MISSING", "asset.version is missing; 2.0 is assumed")
+ASSET_VERSION_FORM = warning(
     "ASSET_VERSION_FORM",
-    Severity.WARNING,
     "asset.{key} is {got}; must be two numbers and a point, such as 2.0; it is read as {used}",
 )
-ASSET_VERSION_ORDER = IssueKind(
+ASSET_VERSION_ORDER = warning(
     "ASSET_VERSION_ORDER",
-    Severity.WARNING,
     "asset.minVersion is {minimum} and asset.version is {version}; must not be greater; the file "
     "is read all the same",
 )
-EXTERNAL_ASSET_LEFT_OUT = IssueKind(
+EXTERNAL_ASSET_LEFT_OUT = warning(
     "EXTERNAL_ASSET_LEFT_OUT",
-    Severity.WARNING,
     "node {node} holds the external asset {got} (glTF 2.1 draft), which is not read; all that it "
     "contains is left out",
 )
-EXTENSION_NOT_IN_USED = IssueKind(
-    "EXTENSION_NOT_IN_USED",
-    Severity.WARNING,
-    "{got} is in extensionsRequired only; must be in extensionsUsed too",
+EXTENSION_NOT_IN_USED = warning(
+    "EXTENSION_NOT_IN_USED", "{got} is in extensionsRequired only; must be in extensionsUsed too"
 )
 
 COLLECTIONS = (

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, error
 from gltf_bullet.gltf.buffer_views import AccessorArray, read_buffer_view
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
@@ -21,17 +21,13 @@ from gltf_bullet.gltf.fields import (
 
 DRACO_EXTENSION = "KHR_draco_mesh_compression"
 
-DRACO_PACKAGE_MISSING = IssueKind(
+DRACO_PACKAGE_MISSING = error(
     "DRACO_PACKAGE_MISSING",
-    Severity.ERROR,
     "the primitive is compressed with Draco; install gltf_bullet[draco] (DracoPy) to read it",
 )
-DRACO_UNREADABLE = IssueKind(
-    "DRACO_UNREADABLE", Severity.ERROR, "the Draco data cannot be decoded: {got}"
-)
-DRACO_TOO_LARGE = IssueKind(
+DRACO_UNREADABLE = error("DRACO_UNREADABLE", "the Draco data cannot be decoded: {got}")
+DRACO_TOO_LARGE = error(
     "DRACO_TOO_LARGE",
-    Severity.ERROR,
     "the Draco data announces {got} triangles; must be at most {allowed} "
     "(ReadLimits.max_draco_faces)",
 )

@@ -13,7 +13,7 @@ import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar, overload
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, error, note, warning
 from gltf_bullet.number_ranges import NumberRange, carried, range_of
 
 # --- Findings about wrong members: an error, or a warning if the caller can replace the member ----
@@ -21,45 +21,24 @@ from gltf_bullet.number_ranges import NumberRange, carried, range_of
 # A caller that can replace a wrong member tells how in ``instead``, the end of the message:
 # ``"0.6 is used"``, ``"it is left out"``. A file that is broken but readable is not refused.
 
-WRONG_TYPE = IssueKind("WRONG_TYPE", Severity.ERROR, "{key} is {got}; must be {allowed}")
-TYPE_MENDED = IssueKind(
-    "TYPE_MENDED", Severity.WARNING, "{key} is {got}; must be {allowed}; {instead}"
-)
-VALUE_OUT_OF_RANGE = IssueKind(
-    "VALUE_OUT_OF_RANGE", Severity.ERROR, "{key} is {got}; must be {allowed}"
-)
-RANGE_MENDED = IssueKind(
-    "RANGE_MENDED", Severity.WARNING, "{key} is {got}; must be {allowed}; {instead}"
-)
-VALUE_NOT_ALLOWED = IssueKind(
-    "VALUE_NOT_ALLOWED", Severity.ERROR, "{key} is {got}; must be one of {allowed}"
-)
-WORD_MENDED = IssueKind(
-    "WORD_MENDED", Severity.WARNING, "{key} is {got}; must be one of {allowed}; {instead}"
-)
-INDEX_OUT_OF_RANGE = IssueKind(
-    "INDEX_OUT_OF_RANGE", Severity.ERROR, "{key} is {got}; must be an index below {count}"
-)
-INDEX_MENDED = IssueKind(
-    "INDEX_MENDED", Severity.WARNING, "{key} is {got}; must be an index below {count}; {instead}"
-)
-REFERENCE_MISSING = IssueKind(
+WRONG_TYPE = error("WRONG_TYPE", "{key} is {got}; must be {allowed}")
+TYPE_MENDED = warning("TYPE_MENDED", "{key} is {got}; must be {allowed}; {instead}")
+VALUE_OUT_OF_RANGE = error("VALUE_OUT_OF_RANGE", "{key} is {got}; must be {allowed}")
+RANGE_MENDED = warning("RANGE_MENDED", "{key} is {got}; must be {allowed}; {instead}")
+VALUE_NOT_ALLOWED = error("VALUE_NOT_ALLOWED", "{key} is {got}; must be one of {allowed}")
+WORD_MENDED = warning("WORD_MENDED", "{key} is {got}; must be one of {allowed}; {instead}")
+INDEX_OUT_OF_RANGE = error("INDEX_OUT_OF_RANGE", "{key} is {got}; must be an index below {count}")
+INDEX_MENDED = warning("INDEX_MENDED", "{key} is {got}; must be an index below {count}; {instead}")
+REFERENCE_MISSING = error(
     "REFERENCE_MISSING",
-    Severity.ERROR,
     "{key} is {got}, which does not exist: there are {count}, counted from 0; {instead}",
     loads=True,
 )
-INDEX_MEANS_NONE = IssueKind(
-    "INDEX_MEANS_NONE",
-    Severity.WARNING,
-    "{key} is -1; must be left out to mean none; {instead}",
+INDEX_MEANS_NONE = warning(
+    "INDEX_MEANS_NONE", "{key} is -1; must be left out to mean none; {instead}"
 )
-REQUIRED_MISSING = IssueKind(
-    "REQUIRED_MISSING", Severity.ERROR, "{key} is missing; must be {allowed}"
-)
-ABSENCE_MENDED = IssueKind(
-    "ABSENCE_MENDED", Severity.WARNING, "{key} is missing; must be {allowed}; {instead}"
-)
+REQUIRED_MISSING = error("REQUIRED_MISSING", "{key} is missing; must be {allowed}")
+ABSENCE_MENDED = warning("ABSENCE_MENDED", "{key} is missing; must be {allowed}; {instead}")
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
@@ -377,21 +356,13 @@ def read_objects(
 # A number that is not finite, or a place or size that exceeds the engine's range, is always an
 # error: no other number can be meant by it.
 
-NUMBER_LIMITED = IssueKind(
-    "NUMBER_LIMITED",
-    Severity.WARNING,
-    "{key} is {got}; the engine carries {allowed}; {used:g} is used",
+NUMBER_LIMITED = warning(
+    "NUMBER_LIMITED", "{key} is {got}; the engine carries {allowed}; {used:g} is used"
 )
-NUMBER_AS_UNLIMITED = IssueKind(
-    "NUMBER_AS_UNLIMITED",
-    Severity.INFO,
-    "{key} is {got}; more than {allowed:g} counts as unlimited",
+NUMBER_AS_UNLIMITED = note(
+    "NUMBER_AS_UNLIMITED", "{key} is {got}; more than {allowed:g} counts as unlimited"
 )
-NOT_UNIT_LENGTH = IssueKind(
-    "NOT_UNIT_LENGTH",
-    Severity.WARNING,
-    "{key} has length {got}; must be 1; it is normalized",
-)
+NOT_UNIT_LENGTH = warning("NOT_UNIT_LENGTH", "{key} has length {got}; must be 1; it is normalized")
 
 
 def _used(value: float) -> str:

@@ -11,25 +11,21 @@ import importlib.util
 from typing import Final
 
 from gltf_bullet.bounds import DECODED_VIEW_BYTES
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, error
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, has_required, read_index, read_size
 
 COMPRESSIONS: Final = ("EXT_meshopt_compression", "KHR_meshopt_compression")
 
-MESHOPT_PACKAGE_MISSING = IssueKind(
+MESHOPT_PACKAGE_MISSING = error(
     "MESHOPT_PACKAGE_MISSING",
-    Severity.ERROR,
     "the bufferView is compressed with {got}; install gltf_bullet[meshopt] (meshopt, of Python "
     "3.11 and later) to read it",
 )
-MESHOPT_UNREADABLE = IssueKind(
-    "MESHOPT_UNREADABLE", Severity.ERROR, "the meshopt data cannot be decoded: {got}"
-)
-MESHOPT_TOO_LARGE = IssueKind(
+MESHOPT_UNREADABLE = error("MESHOPT_UNREADABLE", "the meshopt data cannot be decoded: {got}")
+MESHOPT_TOO_LARGE = error(
     "MESHOPT_TOO_LARGE",
-    Severity.ERROR,
     "the meshopt data up to this bufferView announces {got} bytes; must be at most {allowed}",
 )
 

@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 
 from gltf_bullet.bounds import NAME_CHARACTERS
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, error, warning
 from gltf_bullet.gltf.fields import (
     RANGE_MENDED,
     JsonObject,
@@ -28,32 +28,24 @@ from gltf_bullet.number_ranges import range_of
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import FloatArray, split_linear
 
-NODE_TWO_PARENTS = IssueKind(
+NODE_TWO_PARENTS = error(
     "NODE_TWO_PARENTS",
-    Severity.ERROR,
     "node {child} is a child of node {first} and of node {second}; must have one parent",
 )
-NODE_CYCLE = IssueKind(
-    "NODE_CYCLE", Severity.ERROR, "the nodes {cycle} are children of each other in a circle"
-)
-NODE_MATRIX_AND_TRS = IssueKind(
+NODE_CYCLE = error("NODE_CYCLE", "the nodes {cycle} are children of each other in a circle")
+NODE_MATRIX_AND_TRS = warning(
     "NODE_MATRIX_AND_TRS",
-    Severity.WARNING,
     "the node has matrix and also {got}; must have one of both; matrix is used",
 )
-MATRIX_SHEARED = IssueKind(
+MATRIX_SHEARED = warning(
     "MATRIX_SHEARED",
-    Severity.WARNING,
     "matrix has axes that are not orthogonal (cosine {got}); must be T * R * S; shear is dropped",
 )
-MATRIX_NOT_AFFINE = IssueKind(
-    "MATRIX_NOT_AFFINE",
-    Severity.WARNING,
-    "matrix has the last row {got}; must be (0, 0, 0, 1); the row is ignored",
+MATRIX_NOT_AFFINE = warning(
+    "MATRIX_NOT_AFFINE", "matrix has the last row {got}; must be (0, 0, 0, 1); the row is ignored"
 )
-SCENE_NODE_NOT_ROOT = IssueKind(
+SCENE_NODE_NOT_ROOT = warning(
     "SCENE_NODE_NOT_ROOT",
-    Severity.WARNING,
     "node {got} is a child of node {parent}; a scene must list root nodes; it keeps its parent",
 )
 

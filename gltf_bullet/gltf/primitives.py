@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.bounds import REPEATED_TARGET_VALUES
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, error, note, warning
 from gltf_bullet.gltf.accessors import AccessorArray, all_carried, denormalize, read_accessor
 from gltf_bullet.gltf.dispensable import do_without
 from gltf_bullet.gltf.document import Document
@@ -37,29 +37,20 @@ from gltf_bullet.transforms import FloatArray, IntArray
 # A wrong attribute is reported and left out; only POSITION decides whether there is a primitive
 # (glTF 2.0, "Meshes").
 
-POSITION_WRONG_SHAPE = IssueKind(
-    "POSITION_WRONG_SHAPE",
-    Severity.ERROR,
-    "{key} has elements of shape {got}; must be VEC3; there are no vertices",
+POSITION_WRONG_SHAPE = error(
+    "POSITION_WRONG_SHAPE", "{key} has elements of shape {got}; must be VEC3; there are no vertices"
 )
-ATTRIBUTE_WRONG_SHAPE = IssueKind(
-    "ATTRIBUTE_WRONG_SHAPE",
-    Severity.WARNING,
-    "{key} has elements of shape {got}; must be {allowed}; it is left out",
+ATTRIBUTE_WRONG_SHAPE = warning(
+    "ATTRIBUTE_WRONG_SHAPE", "{key} has elements of shape {got}; must be {allowed}; it is left out"
 )
-ATTRIBUTE_WRONG_COUNT = IssueKind(
+ATTRIBUTE_WRONG_COUNT = warning(
     "ATTRIBUTE_WRONG_COUNT",
-    Severity.WARNING,
     "{key} has {got} elements; must have {allowed}, as POSITION has; it is left out",
 )
-ATTRIBUTE_NOT_FINITE = IssueKind(
-    "ATTRIBUTE_NOT_FINITE",
-    Severity.WARNING,
-    "{key} holds NaN or infinite numbers; must be finite; it is left out",
+ATTRIBUTE_NOT_FINITE = warning(
+    "ATTRIBUTE_NOT_FINITE", "{key} holds NaN or infinite numbers; must be finite; it is left out"
 )
-ATTRIBUTE_UNPAIRED = IssueKind(
-    "ATTRIBUTE_UNPAIRED", Severity.WARNING, "{key} is there without {other}; it is left out"
-)
+ATTRIBUTE_UNPAIRED = warning("ATTRIBUTE_UNPAIRED", "{key} is there without {other}; it is left out")
 
 _KNOWN = re.compile(r"POSITION|NORMAL|COLOR_0|(TEXCOORD|JOINTS|WEIGHTS)_(0|[1-9]\d{0,2})")
 """Names of attributes that are read; sets are numbered from 0 without leading zeros. Tangents and
@@ -207,41 +198,33 @@ TRIANGLES: Final = 4
 TRIANGLE_STRIP: Final = 5
 TRIANGLE_FAN: Final = 6
 
-POSITION_MISSING = IssueKind(
-    "POSITION_MISSING",
-    Severity.WARNING,
-    "the primitive has no POSITION; it has no shape and is left out",
+POSITION_MISSING = warning(
+    "POSITION_MISSING", "the primitive has no POSITION; it has no shape and is left out"
 )
-INDICES_WRONG_TYPE = IssueKind(
+INDICES_WRONG_TYPE = error(
     "INDICES_WRONG_TYPE",
-    Severity.ERROR,
     "the indices are {got}; must be SCALAR of an unsigned component type; no triangles are made",
 )
-INDEX_BEYOND_VERTICES = IssueKind(
+INDEX_BEYOND_VERTICES = error(
     "INDEX_BEYOND_VERTICES",
-    Severity.ERROR,
     "vertex index {got} is used; must be below {count}; {dropped} triangles are left out",
 )
-PRIMITIVE_WITHOUT_TRIANGLES = IssueKind(
+PRIMITIVE_WITHOUT_TRIANGLES = note(
     "PRIMITIVE_WITHOUT_TRIANGLES",
-    Severity.INFO,
     "the primitive draws points or lines (mode {got}); it has vertices and no triangles",
 )
-TARGETS_TOO_LARGE = IssueKind(
+TARGETS_TOO_LARGE = error(
     "TARGETS_TOO_LARGE",
-    Severity.ERROR,
     "the morph targets hold {got} values; must be at most {allowed} "
     "(ReadLimits.max_accessor_values); they are left out",
 )
-TARGETS_REPEATED = IssueKind(
+TARGETS_REPEATED = error(
     "TARGETS_REPEATED",
-    Severity.ERROR,
     "the morph targets up to this primitive repeat {got} values of other targets' accessors; must "
     "be at most {allowed}; its targets are left out",
 )
-VERTICES_LEFT_OVER = IssueKind(
+VERTICES_LEFT_OVER = warning(
     "VERTICES_LEFT_OVER",
-    Severity.WARNING,
     "{got} vertices for triangles; must be a multiple of 3; the rest is left out",
 )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, warning
 from gltf_bullet.gltf.accessors import all_carried, read_accessor
 from gltf_bullet.gltf.dispensable import do_without
 from gltf_bullet.gltf.document import Document
@@ -26,19 +26,16 @@ from gltf_bullet.gltf.fields import (
 from gltf_bullet.gltf.primitives import Primitive
 from gltf_bullet.transforms import FloatArray
 
-SKIN_WITHOUT_JOINTS = IssueKind(
+SKIN_WITHOUT_JOINTS = warning(
     "SKIN_WITHOUT_JOINTS",
-    Severity.WARNING,
     "the skin has no joints; must have one at least; its meshes are not deformed",
 )
-INVERSE_BIND_WRONG = IssueKind(
+INVERSE_BIND_WRONG = warning(
     "INVERSE_BIND_WRONG",
-    Severity.WARNING,
     "inverseBindMatrices has {got}; must be {needed} MAT4 of floats; identities are used",
 )
-SKIN_JOINT_OUT_OF_RANGE = IssueKind(
+SKIN_JOINT_OUT_OF_RANGE = warning(
     "SKIN_JOINT_OUT_OF_RANGE",
-    Severity.WARNING,
     "a vertex refers to joint {got}; the skin has {count}; it is not moved by that joint",
 )
 

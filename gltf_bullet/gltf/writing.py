@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, error, warning
 from gltf_bullet.errors import InvalidAssetError
 from gltf_bullet.gltf.buffers import read_uri
 from gltf_bullet.gltf.container import BIN_CHUNK, GLB_MAGIC, JSON_CHUNK
@@ -84,15 +84,12 @@ def _filled(entries: Sequence[str], width: int) -> list[str]:
 
 # --- Documents as files and as pygltflib objects --------------------------------------------------
 
-IMAGE_NOT_EMBEDDED = IssueKind(
+IMAGE_NOT_EMBEDDED = warning(
     "IMAGE_NOT_EMBEDDED",
-    Severity.WARNING,
     "the image file {got} cannot be read and stays a reference; it may be missing where the "
     "written file goes",
 )
-PYGLTFLIB_REFUSES = IssueKind(
-    "PYGLTFLIB_REFUSES", Severity.ERROR, "pygltflib cannot hold this document: {got}"
-)
+PYGLTFLIB_REFUSES = error("PYGLTFLIB_REFUSES", "pygltflib cannot hold this document: {got}")
 
 IMAGE_TYPES = {
     b"\x89PNG": "image/png",

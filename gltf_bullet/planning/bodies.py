@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, note
 from gltf_bullet.model import (
     DEFAULT_MATERIAL,
     Collider,
@@ -67,9 +67,8 @@ class MovedBodies(Mapping[int, BodyPlan]):
 
 # --- Plans of all bodies of a scene ---------------------------------------------------------------
 
-ANIMATED_COLLIDER_APART = IssueKind(
+ANIMATED_COLLIDER_APART = note(
     "ANIMATED_COLLIDER_APART",
-    Severity.INFO,
     "an animation moves the collider within the kinematic body of node {body}: it is an engine "
     "body of its own, which goes where the two together bring it",
 )

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, note
 from gltf_bullet.model import Box, CollisionFilter, MotionKind, PhysicsScene, may_collide
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.contacts.touching_boxes import touching_boxes
@@ -35,21 +35,18 @@ from gltf_bullet.planning.shapes.shape_plans import (
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import FloatArray, Pose, matrices_from_quats
 
-BODIES_BEGIN_INSIDE = IssueKind(
+BODIES_BEGIN_INSIDE = note(
     "BODIES_BEGIN_INSIDE",
-    Severity.INFO,
     "the body begins about {depth:.3g} m deep inside of node {other}, to which no joint connects "
     "it; they are let out slowly",
 )
-HEAVY_ON_LIGHT = IssueKind(
+HEAVY_ON_LIGHT = note(
     "HEAVY_ON_LIGHT",
-    Severity.INFO,
     "the body of {heavy:.4g} kg stands on node {other}, which has {light:.4g} kg: {ratio:.4g} "
     "times less; the engine lets such a body sink into it",
 )
-BOX_AS_HULL = IssueKind(
+BOX_AS_HULL = note(
     "BOX_AS_HULL",
-    Severity.INFO,
     "scales above the node shear the box, which becomes a hull of its 8 corners; turn the node "
     "below a scale of equal numbers, or scale below the turn",
 )

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from gltf_bullet.coverage import approximated, covers
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.model import (
     GravityFieldKind,
     GravityVolume,
@@ -30,9 +30,8 @@ from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.planning.triggers import TriggerPlans, TriggerVolume
 from gltf_bullet.transforms import FloatArray, IntArray, Vec3
 
-GRAVITY_SCALED_UNEVENLY = IssueKind(
+GRAVITY_SCALED_UNEVENLY = warning(
     "GRAVITY_SCALED_UNEVENLY",
-    Severity.WARNING,
     "the node of the gravity is scaled by {smallest:.3g} to {largest:.3g} along its axes; "
     "should be scaled evenly; unitDistance and radius grow by {used:.3g}",
 )

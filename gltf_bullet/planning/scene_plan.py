@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gltf_bullet.bounds import WORLD_BODIES
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, error, note, warning
 from gltf_bullet.model import CollisionFilter, Joint, MotionKind, PhysicsScene, may_collide
 from gltf_bullet.number_ranges import WORLD
 from gltf_bullet.options import LoadOptions
@@ -100,18 +100,15 @@ neighbours in a heap are twice as far apart."""
 _CHUNK = 1 << 18
 """Number of pairs that are compared at a time."""
 
-BODIES_IN_ONE_PLACE = IssueKind(
+BODIES_IN_ONE_PLACE = error(
     "BODIES_IN_ONE_PLACE",
-    Severity.ERROR,
     "more than {allowed} pairs of dynamic bodies that collide have their centres inside of each "
     "other, as the body of this node and that of node {other}; the first step would take minutes",
 )
 
 
-TOO_MANY_BODIES = IssueKind(
-    "TOO_MANY_BODIES",
-    Severity.ERROR,
-    "the scene has {count} bodies and fixed colliders; must be at most {allowed}",
+TOO_MANY_BODIES = error(
+    "TOO_MANY_BODIES", "the scene has {count} bodies and fixed colliders; must be at most {allowed}"
 )
 
 
@@ -177,22 +174,19 @@ def _sizes(plans: list[BodyPlan]) -> FloatArray:
     return np.array(sizes)
 
 
-ANIMATED_AND_JOINTED = IssueKind(
+ANIMATED_AND_JOINTED = note(
     "ANIMATED_AND_JOINTED",
-    Severity.INFO,
     "the body is animated and holds joints; it stays kinematic also when its animation stops",
 )
 
-JOINT_LEAVES_SCENE = IssueKind(
+JOINT_LEAVES_SCENE = warning(
     "JOINT_LEAVES_SCENE",
-    Severity.WARNING,
     "the joint leads to node {got}, which is not in the scene that is loaded; it holds on to the "
     "place where that node stands",
 )
 
-NODE_TOO_FAR = IssueKind(
+NODE_TOO_FAR = error(
     "NODE_TOO_FAR",
-    Severity.ERROR,
     "the node stands {got:.3g} m from the origin, or is scaled so much; must be at most "
     "{allowed:g} ({count} nodes are beyond it)",
 )

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, note, warning
 from gltf_bullet.model import (
     CollisionFilter,
     MotionKind,
@@ -38,21 +38,15 @@ from gltf_bullet.planning.shapes.shape_plans import BoxPlan, HullPlan, PlacedSha
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray, IntArray
 
-TRIGGER_DECOMPOSED = IssueKind(
+TRIGGER_DECOMPOSED = warning(
     "TRIGGER_DECOMPOSED",
-    Severity.WARNING,
     "a concave trigger mesh senses as {parts} convex parts of {ratio:.3g} times its volume",
 )
-TRIGGER_AS_HULL = IssueKind(
+TRIGGER_AS_HULL = warning(
     "TRIGGER_AS_HULL",
-    Severity.WARNING,
     "a concave trigger mesh senses as its convex hull, {ratio:.3g} times its volume",
 )
-TRIGGER_PLANE = IssueKind(
-    "TRIGGER_PLANE",
-    Severity.INFO,
-    "a plane has no volume; this trigger senses {what}",
-)
+TRIGGER_PLANE = note("TRIGGER_PLANE", "a plane has no volume; this trigger senses {what}")
 
 SHEET_THICKNESS = 1e-3
 """Thickness [m] of the sheet in which a plane with an edge or two sides senses."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.gltf.materials import Wrap
 from gltf_bullet.rendering.mesh_parts import Part
 from gltf_bullet.rendering.paints import REPEATED, Paint
@@ -30,10 +30,8 @@ from gltf_bullet.transforms import FloatArray
 
 Pixels = npt.NDArray[np.uint8]
 
-TEXTURE_REDUCED = IssueKind(
-    "TEXTURE_REDUCED",
-    Severity.WARNING,
-    "the texture is shown {factor:.3g} times coarser, so that {why}",
+TEXTURE_REDUCED = warning(
+    "TEXTURE_REDUCED", "the texture is shown {factor:.3g} times coarser, so that {why}"
 )
 
 MAX_SIDE = 2048

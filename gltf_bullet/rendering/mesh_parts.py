@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
 from gltf_bullet.gltf.dispensable import do_without
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.images import ImageArray, read_image
@@ -23,15 +23,13 @@ from gltf_bullet.rendering.visual_plans import flat_shaded
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
-TEXCOORD_MISSING = IssueKind(
+TEXCOORD_MISSING = warning(
     "TEXCOORD_MISSING",
-    Severity.WARNING,
     "the material asks for TEXCOORD_{got}, which the primitive does not have; "
     "it is shown without its texture",
 )
-SKIN_RIGID = IssueKind(
+SKIN_RIGID = warning(
     "SKIN_RIGID",
-    Severity.WARNING,
     "the skin hangs on {bodies} bodies; each triangle follows one of them, and {share:.0%} of the "
     "vertices would follow several (up to {other:.2g} of their weight)",
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, note, warning
 from gltf_bullet.gltf.materials import Wrap
 from gltf_bullet.rendering.colors import linear_from_srgb, srgb_from_linear, tinted
 from gltf_bullet.rendering.mesh_parts import Part
@@ -15,17 +15,12 @@ from gltf_bullet.rendering.texture_sampling import sampled
 from gltf_bullet.rendering.visual_plans import Texture
 from gltf_bullet.transforms import FloatArray
 
-VERTEX_COLORS_COARSE = IssueKind(
+VERTEX_COLORS_COARSE = warning(
     "VERTEX_COLORS_COARSE",
-    Severity.WARNING,
     "the vertex colours of {triangles} triangles are painted with {texels} texels along an edge; "
     "colours are off by up to {error:.2g} of full brightness",
 )
-UNLIT_SHADED = IssueKind(
-    "UNLIT_SHADED",
-    Severity.INFO,
-    "the material is unlit; PyBullet shades every surface",
-)
+UNLIT_SHADED = note("UNLIT_SHADED", "the material is unlit; PyBullet shades every surface")
 
 REPEATED = (Wrap.REPEAT, Wrap.REPEAT)
 CHART_TEXELS = 2**19

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, warning
 from gltf_bullet.disk_cache import cache_folder
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.materials import AlphaMode, TextureUse
@@ -42,15 +42,13 @@ from gltf_bullet.transforms import IDENTITY_POSE, BoolArray, FloatArray, IntArra
 #
 # glTF 2.0, "Alpha Coverage". PyBullet blends with one number per mesh: the mean alpha is used.
 
-ALPHA_CUT_COARSE = IssueKind(
+ALPHA_CUT_COARSE = warning(
     "ALPHA_CUT_COARSE",
-    Severity.WARNING,
     "the holes of a texture are cut into the mesh, by triangles; {share:.1%} of its area is cut "
     "or left wrongly",
 )
-ALPHA_AVERAGED = IssueKind(
+ALPHA_AVERAGED = warning(
     "ALPHA_AVERAGED",
-    Severity.WARNING,
     "alpha runs from {low:.2f} to {high:.2f} over the surface; Bullet blends all of it with "
     "{used:.2f}",
 )
@@ -164,15 +162,13 @@ def _areas(corners: FloatArray) -> npt.NDArray[np.float64]:
 
 # --- Visuals of a scene, one mesh per body --------------------------------------------------------
 
-ALPHA_MIXED = IssueKind(
+ALPHA_MIXED = warning(
     "ALPHA_MIXED",
-    Severity.WARNING,
     "alpha {alpha:.2f} of a part is {done}: PyBullet blends whole bodies, and other parts of this "
     "one differ",
 )
-VISUAL_NOT_ANIMATED = IssueKind(
+VISUAL_NOT_ANIMATED = warning(
     "VISUAL_NOT_ANIMATED",
-    Severity.WARNING,
     "the {what} of the shown mesh is animated; it is drawn as it stood when its body was made",
 )
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from gltf_bullet.convert.usd.process import USD_SUFFIXES, convert_stage
-from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity, with_names
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, Severity, note, with_names
 from gltf_bullet.dialects.assemble import read_physics
 from gltf_bullet.dialects.earlier_names import with_present_names
 from gltf_bullet.dialects.registry import (
@@ -30,9 +30,8 @@ from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.scene import Animation, AnimationSampler, NodeTree
 from gltf_bullet.scene.animation import AnimationTrack, Interpolation
 
-NO_PHYSICS = IssueKind(
+NO_PHYSICS = note(
     "NO_PHYSICS",
-    Severity.INFO,
     "the file has no bodies, colliders, triggers, joints or gravity: nothing of it is simulated",
 )
 _NOTHING: Final = PhysicsScene()

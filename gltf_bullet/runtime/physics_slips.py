@@ -6,35 +6,29 @@ import math
 from collections.abc import Iterator
 from typing import Any, Final
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, JsonPointer, note
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.model import Box, DofKind, JointDescription, PhysicsMaterial, PhysicsScene, Sphere
 from gltf_bullet.runtime.content import AssetContent
 
-ANGLE_IN_DEGREES = IssueKind(
+ANGLE_IN_DEGREES = note(
     "ANGLE_IN_DEGREES",
-    Severity.INFO,
     "{what} is {got:g} rad, more than a whole turn: degrees? {got:g} degrees are {meant:.6g} rad",
 )
-RESTITUTION_ABOVE_ONE = IssueKind(
-    "RESTITUTION_ABOVE_ONE",
-    Severity.INFO,
-    "the restitution is {got:g}: each bounce is higher than the one before",
+RESTITUTION_ABOVE_ONE = note(
+    "RESTITUTION_ABOVE_ONE", "the restitution is {got:g}: each bounce is higher than the one before"
 )
-COLLIDER_NOT_MESH_SIZE = IssueKind(
+COLLIDER_NOT_MESH_SIZE = note(
     "COLLIDER_NOT_MESH_SIZE",
-    Severity.INFO,
     "the {shape} is {ratio} as large as the mesh of its own node ({size} m for {mesh} m): {slip}?",
 )
-BODY_IN_NO_SCENE = IssueKind(
+BODY_IN_NO_SCENE = note(
     "BODY_IN_NO_SCENE",
-    Severity.INFO,
     "no scene of the file has the nodes of {count} bodies (nodes {nodes}); viewers do not show "
     "them",
 )
-PHYSICS_IN_EXTRAS = IssueKind(
+PHYSICS_IN_EXTRAS = note(
     "PHYSICS_IN_EXTRAS",
-    Severity.INFO,
     "extras hold {names}, which is application data and is not simulated; physics stands in "
     "extensions",
 )

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from gltf_bullet.bullet.state import link_state
-from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, Severity, with_names
+from gltf_bullet.diagnostics import Diagnostics, Issue, JsonPointer, note, with_names
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import FloatArray, matrices_from_quats
@@ -78,9 +78,8 @@ def _unique_name(scene: Scene, node: int) -> str:
 
 # --- Bodies that fall out: below everything that was there at the start, and still falling --------
 
-FELL_OUT = IssueKind(
+FELL_OUT = note(
     "FELL_OUT",
-    Severity.INFO,
     "the body is {depth:.3g} m below everything that was there at the start, and falls on",
 )
 _SPARE: Final = 1.0

@@ -51,7 +51,7 @@ from gltf_bullet.bullet.world.body_motion import BodyMotion
 from gltf_bullet.bullet.world.compiled_steps import CompiledSteps
 from gltf_bullet.bullet.world.kinematic_targets import KinematicNodes, KinematicTargets
 from gltf_bullet.bullet.world.link_index import LinkIndex
-from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, note, warning
 from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.numba_aot.library import can_compile, package_library
 from gltf_bullet.options import LoadOptions
@@ -93,16 +93,14 @@ _LOAD_OVERLAPS: MemoKey[list[LoadOverlap]] = MemoKey("links that overlap at load
 _ARE_ALL_APART: MemoKey[bool] = MemoKey("rules and filters keep all links apart")
 _LAYOUT: MemoKey[BodyLayout] = MemoKey("the bodies that states fit")
 
-BODY_NOT_FINITE = IssueKind(
+BODY_NOT_FINITE = warning(
     "BODY_NOT_FINITE",
-    Severity.WARNING,
     "the body stands nowhere: its place or rotation is not finite; the engine may find no contacts "
     "in this world any more, also after reset()",
 )
 
-SOLVER_NOT_COMPILED = IssueKind(
+SOLVER_NOT_COMPILED = note(
     "SOLVER_NOT_COMPILED",
-    Severity.INFO,
     "no machine code of the joint solver fits this machine, and Numba, which would make it, is not "
     "installed: plain Python does the same, and a step with joints takes 300 to 900 times as "
     "long (pip install 'gltf_bullet[jit]')",

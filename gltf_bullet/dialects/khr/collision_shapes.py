@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, warning
 from gltf_bullet.dialects.mesh_geometry import MeshTemplate, ShapeEntry, read_mesh, weights_of_mesh
 from gltf_bullet.dialects.reading import (
     AS_ABSENT,
@@ -44,9 +44,8 @@ from gltf_bullet.model.properties import MESH, Dialect
 
 EXTENSION: Final = "KHR_collision_shapes"
 
-WEIGHTS_TWICE = IssueKind(
+WEIGHTS_TWICE = warning(
     "WEIGHTS_TWICE",
-    Severity.WARNING,
     "the mesh shape has weights and useNodeWeights; must have at most one; weights are used",
 )
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from gltf_bullet.coverage import covers, exact
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
 from gltf_bullet.dialects.khr.moved_pointers import with_moved_pointers
 from gltf_bullet.dialects.mesh_geometry import read_mesh
 from gltf_bullet.dialects.reading import read_table
@@ -29,9 +29,8 @@ from gltf_bullet.gltf.document import Document
 from gltf_bullet.model import Shape
 from gltf_bullet.model.properties import PLANE, Dialect
 
-PLANE_ONE_SIDED = IssueKind(
+PLANE_ONE_SIDED = warning(
     "PLANE_ONE_SIDED",
-    Severity.WARNING,
     "planes of glTF 2.1 have one side; this one is double-sided; it is written with one",
 )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gltf_bullet.coverage import approximated, covers, exact
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, warning
 from gltf_bullet.dialects.khr import collision_shapes as khr_collision_shapes
 from gltf_bullet.dialects.khr import implicit_shapes as khr_implicit_shapes
 from gltf_bullet.dialects.khr.core_shapes import read_core_shapes
@@ -26,15 +26,13 @@ from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_bool, read_index, read_object
 from gltf_bullet.model import MeshShape, Shape
 
-GEOMETRY_MISSING = IssueKind(
+GEOMETRY_MISSING = warning(
     "GEOMETRY_MISSING",
-    Severity.WARNING,
     "the {owner} names no geometry; must have one of geometry.shape, geometry.node, "
     "geometry.mesh or (older) shape; it is left out",
 )
-GEOMETRY_AMBIGUOUS = IssueKind(
+GEOMETRY_AMBIGUOUS = warning(
     "GEOMETRY_AMBIGUOUS",
-    Severity.WARNING,
     "the geometry has {got}; must have exactly one of shape, node and mesh; {used} is used",
 )
 

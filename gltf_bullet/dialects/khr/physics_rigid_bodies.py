@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final
 
 from gltf_bullet.coverage import covers, exact, ignored
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, note
 from gltf_bullet.dialects.filters import parse_filter
 from gltf_bullet.dialects.joints import parse_joint_description, parse_node_joint
 from gltf_bullet.dialects.khr.geometry import KhrShapes, has_geometry, read_geometry
@@ -50,9 +50,8 @@ from gltf_bullet.model.properties import Dialect
 
 EXTENSION: Final = "KHR_physics_rigid_bodies"
 
-JOINTS_OF_FIRST_DRAFTS = IssueKind(
+JOINTS_OF_FIRST_DRAFTS = note(
     "JOINTS_OF_FIRST_DRAFTS",
-    Severity.INFO,
     "{got} is a word of first drafts; should be {present}; it is read as in MSFT_rigid_bodies",
 )
 

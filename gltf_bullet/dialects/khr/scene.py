@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, warning
 from gltf_bullet.dialects.khr import implicit_shapes as khr_implicit_shapes
 from gltf_bullet.dialects.khr import physics_rigid_bodies as khr_physics_rigid_bodies
 from gltf_bullet.dialects.khr.moved_pointers import Places
@@ -53,29 +53,24 @@ from gltf_bullet.model.properties import (
     Properties,
 )
 
-STATIC_MOTION_NOT_IN_KHR = IssueKind(
+STATIC_MOTION_NOT_IN_KHR = warning(
     "STATIC_MOTION_NOT_IN_KHR",
-    Severity.WARNING,
     "the motion of node {node} is static; KHR knows no such motion; {done}",
 )
-JOINT_TO_WORLD_NOT_IN_KHR = IssueKind(
+JOINT_TO_WORLD_NOT_IN_KHR = warning(
     "JOINT_TO_WORLD_NOT_IN_KHR",
-    Severity.WARNING,
     "the joint of node {node} has no connected node; KHR asks for one; it is left out",
 )
-COMPOUND_FILTER_NOT_IN_KHR = IssueKind(
+COMPOUND_FILTER_NOT_IN_KHR = warning(
     "COMPOUND_FILTER_NOT_IN_KHR",
-    Severity.WARNING,
     "the compound trigger of node {node} has a filter; KHR allows none there; it is left out",
 )
-SHAPE_NOT_IN_KHR = IssueKind(
+SHAPE_NOT_IN_KHR = warning(
     "SHAPE_NOT_IN_KHR",
-    Severity.WARNING,
     "the {shape} of node {node} has a size of 0; KHR allows none; the {owner} is left out",
 )
-MESH_NOT_IN_KHR = IssueKind(
+MESH_NOT_IN_KHR = warning(
     "MESH_NOT_IN_KHR",
-    Severity.WARNING,
     "no node gives the deformed or composed mesh of node {node}; KHR asks for one; "
     "the {owner} is left out",
 )

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, warning
 from gltf_bullet.dialects.khr import physics_rigid_bodies as khr_physics_rigid_bodies
 from gltf_bullet.dialects.khr.moved_pointers import (
     MovedPointers,
@@ -35,16 +35,14 @@ from gltf_bullet.model import (
 
 __all__ = ["ANIMATION_POINTER_STALE", "physics_to_khr", "write_physics"]
 
-ANIMATION_POINTER_STALE = IssueKind(
+ANIMATION_POINTER_STALE = warning(
     "ANIMATION_POINTER_STALE",
-    Severity.WARNING,
     "the animation points to {got}, which has no place of its own in the written file; must be "
     "pointed anew",
 )
 
-BEHAVIOR_POINTER_STALE = IssueKind(
+BEHAVIOR_POINTER_STALE = warning(
     "BEHAVIOR_POINTER_STALE",
-    Severity.WARNING,
     "the behavior graph points to {got}, which has no place of its own in the written file; "
     "must be pointed anew",
 )

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Final
 
 from gltf_bullet.coverage import approximated, covers, exact
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, warning
 from gltf_bullet.dialects.filters import FILTER_KEYS, SYSTEMS, read_filter
 from gltf_bullet.dialects.materials import parse_material
 from gltf_bullet.dialects.mesh_geometry import read_mesh
@@ -70,17 +70,13 @@ EXTENSION: Final = "MSFT_RigidBodies"
 _PRIMITIVES: Final = "MSFT_CollisionPrimitives"
 _DIALECT: Final = Dialect.MSFT_CAMEL
 
-COLLIDER_TYPE_UNCLEAR = IssueKind(
+COLLIDER_TYPE_UNCLEAR = warning(
     "COLLIDER_TYPE_UNCLEAR",
-    Severity.WARNING,
     "the collider has {got}; must have exactly one of {allowed}; whatever has it is left out",
 )
-SIZE_MISSING = IssueKind(
-    "SIZE_MISSING", Severity.WARNING, "{key} is missing; must be given; {default} is used"
-)
-CAPSULE_HEIGHT_LOOSE = IssueKind(
+SIZE_MISSING = warning("SIZE_MISSING", "{key} is missing; must be given; {default} is used")
+CAPSULE_HEIGHT_LOOSE = warning(
     "CAPSULE_HEIGHT_LOOSE",
-    Severity.WARNING,
     "the text does not say between which points a capsule's height is measured; "
     "it is read as the distance between the cap centres",
 )
@@ -99,15 +95,13 @@ COVERAGE: Final = covers(
     ),
 )  # fmt: skip
 
-COLLIDER_TWICE = IssueKind(
+COLLIDER_TWICE = warning(
     "COLLIDER_TWICE",
-    Severity.WARNING,
     "the node names a collider in MSFT_CollisionPrimitives and in MSFT_RigidBodies; "
     "must name it once; the first is used",
 )
-MATERIAL_WITHOUT_COLLIDER = IssueKind(
+MATERIAL_WITHOUT_COLLIDER = warning(
     "MATERIAL_WITHOUT_COLLIDER",
-    Severity.WARNING,
     "the node has a physicsMaterial but no collider; should have one; the material has no effect",
 )
 

@@ -14,16 +14,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
 from gltf_bullet.dialects.joints import JOINT_LEFT_OUT
 from gltf_bullet.dialects.parts import node_extension_pointer
 from gltf_bullet.dialects.reading import AS_EMPTY, require
 from gltf_bullet.gltf.fields import JsonObject, read_index, read_indices, read_objects
 from gltf_bullet.transforms import FloatArray, matrices_from_trs
 
-JOINT_IN_FIRST_FORM = IssueKind(
+JOINT_IN_FIRST_FORM = warning(
     "JOINT_IN_FIRST_FORM",
-    Severity.WARNING,
     "constraints, nodeA and nodeB are the first form of OMI_physics_joint; should be joint and "
     "connectedNode; it is read with a frame on each body where the joint node stands",
 )

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from gltf_bullet.coverage import approximated, covers
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, note, warning
 from gltf_bullet.dialects.filters import parse_filter
 from gltf_bullet.dialects.materials import parse_material
 from gltf_bullet.dialects.motions import (
@@ -55,40 +55,32 @@ from gltf_bullet.transforms import Quat, Vec3
 EXTENSION: Final = "OMI_physics_body"
 _SHAPE: Final = "OMI_physics_shape"
 
-MOTION_TYPE_MISSING = IssueKind(
+MOTION_TYPE_MISSING = warning(
     "MOTION_TYPE_MISSING",
-    Severity.WARNING,
     "the motion has no type; must be static, kinematic or dynamic; it is taken as dynamic",
 )
-MOTION_TYPE_UNKNOWN = IssueKind(
+MOTION_TYPE_UNKNOWN = warning(
     "MOTION_TYPE_UNKNOWN",
-    Severity.WARNING,
     "the motion's type is {got}; must be static, kinematic or dynamic; it is taken as dynamic",
 )
-BODY_IN_OLDER_FORM = IssueKind(
+BODY_IN_OLDER_FORM = note(
     "BODY_IN_OLDER_FORM",
-    Severity.INFO,
     "type and mass stand here in older files; should stand in motion; they are read",
 )
-INERTIA_PARTLY_ZERO = IssueKind(
+INERTIA_PARTLY_ZERO = warning(
     "INERTIA_PARTLY_ZERO",
-    Severity.WARNING,
     "inertiaDiagonal is {got}; must be all zero or all positive; the shapes' inertia is used",
 )
-COLLIDER_WITHOUT_SHAPE = IssueKind(
-    "COLLIDER_WITHOUT_SHAPE",
-    Severity.WARNING,
-    "the collider names no shape; should name one; it is left out",
+COLLIDER_WITHOUT_SHAPE = warning(
+    "COLLIDER_WITHOUT_SHAPE", "the collider names no shape; should name one; it is left out"
 )
-SHAPE_ON_NODE = IssueKind(
+SHAPE_ON_NODE = note(
     "SHAPE_ON_NODE",
-    Severity.INFO,
     "a node's own OMI_physics_shape is the form of older files; should stand in the {present} of "
     "OMI_physics_body; it is read as one",
 )
-SHAPE_ON_NODE_UNUSED = IssueKind(
+SHAPE_ON_NODE_UNUSED = warning(
     "SHAPE_ON_NODE_UNUSED",
-    Severity.WARNING,
     "node {node} has a {present} with a shape of its own; should name its shape once; this one is "
     "ignored",
 )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, warning
 from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
 from gltf_bullet.dialects.reading import (
     keys_of,
@@ -47,19 +47,15 @@ from gltf_bullet.transforms import Vec3
 
 EXTENSION: Final = "OMI_physics_gravity"
 
-PRIORITY_NOT_WHOLE = IssueKind(
-    "PRIORITY_NOT_WHOLE",
-    Severity.WARNING,
-    "priority is {got:g}; must be a whole number; {used} is used",
+PRIORITY_NOT_WHOLE = warning(
+    "PRIORITY_NOT_WHOLE", "priority is {got:g}; must be a whole number; {used} is used"
 )
-LINE_POINTS = IssueKind(
+LINE_POINTS = warning(
     "LINE_POINTS",
-    Severity.WARNING,
     "points holds {got} numbers; must hold at least 6 and a multiple of 3; the gravity is left out",
 )
-GRAVITY_BLOCK_MISSING = IssueKind(
+GRAVITY_BLOCK_MISSING = warning(
     "GRAVITY_BLOCK_MISSING",
-    Severity.WARNING,
     'the gravity of type "{type}" has no {type}; must have one; the defaults are used',
 )
 

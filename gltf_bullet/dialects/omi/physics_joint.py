@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, note
 from gltf_bullet.dialects.joints import parse_joint_description, parse_node_joint
 from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
 from gltf_bullet.dialects.reading import known_keys, read_table, report_unknown
@@ -21,9 +21,8 @@ from gltf_bullet.model.properties import Dialect
 
 EXTENSION: Final = "OMI_physics_joint"
 
-LEGACY_JOINT_PLACE = IssueKind(
+LEGACY_JOINT_PLACE = note(
     "LEGACY_JOINT_PLACE",
-    Severity.INFO,
     "joints stand here in older files; should stand in OMI_physics_joint; they are read",
 )
 

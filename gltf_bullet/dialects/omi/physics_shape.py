@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, note
 from gltf_bullet.dialects.mesh_geometry import read_mesh
 from gltf_bullet.dialects.reading import known_keys, read_table, report_unknown
 from gltf_bullet.dialects.shape_table import (
@@ -32,9 +32,8 @@ from gltf_bullet.model.properties import BOX, CAPSULE, Dialect
 
 EXTENSION: Final = "OMI_physics_shape"
 
-LEGACY_RADIUS = IssueKind(
+LEGACY_RADIUS = note(
     "LEGACY_RADIUS",
-    Severity.INFO,
     "the {shape} has the older key radius; should have radiusBottom and radiusTop; "
     "it is read as in the older revision, where height is the total height",
 )

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, note, warning
 from gltf_bullet.model import (
     DEFAULT_MATERIAL,
     Collider,
@@ -60,9 +60,8 @@ from gltf_bullet.transforms import BoolArray, FloatArray, Pose
 # PyBullet finds one contact point of such a pair per step; a flat landing is then stopped at one
 # corner, and the body turns instead of rising.
 
-FLAT_LANDING = IssueKind(
+FLAT_LANDING = warning(
     "FLAT_LANDING",
-    Severity.WARNING,
     "a {mover} that lands flat on a {ground} (node {other}) may lose up to {loss:.2g} of the "
     "restitution of {restitution:.2g}: PyBullet finds one contact point of such a pair at a time",
 )
@@ -320,28 +319,24 @@ def uses_on_triangles(
 
 # --- Surfaces of all colliders, for every pair of them --------------------------------------------
 
-MATERIALS_APPROXIMATED = IssueKind(
+MATERIALS_APPROXIMATED = warning(
     "MATERIALS_APPROXIMATED",
-    Severity.WARNING,
     "{count} materials need {needed} collision classes and Bullet has {available}; pairs share "
     "factors, friction is off by up to {friction:.3g} and restitution by up to {restitution:.3g}",
 )
-SLOW_BOUNCE = IssueKind(
+SLOW_BOUNCE = note(
     "SLOW_BOUNCE",
-    Severity.INFO,
     "what meets at less than {threshold:g} m/s does not bounce in PyBullet: it should part at up "
     "to {speed:.2g} m/s (restitution {restitution:.2g} towards node {other})",
 )
-PLANE_AS_BOX = IssueKind(
+PLANE_AS_BOX = note(
     "PLANE_AS_BOX",
-    Severity.INFO,
     "an infinite plane that things bounce on stands as a box that ends {extent:g} m from its "
     "origin: flat landings on Bullet's plane lose their bounce",
 )
 
-COMPOUND_TOO_LARGE = IssueKind(
+COMPOUND_TOO_LARGE = warning(
     "COMPOUND_TOO_LARGE",
-    Severity.WARNING,
     "the body's colliders need {groups} engine links; only {kept} fit, the others do not collide",
 )
 

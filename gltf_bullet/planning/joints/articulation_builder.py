@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, note
 from gltf_bullet.model import DofKind
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import (
@@ -47,16 +47,14 @@ _MOST_KEPT_FREE = 50
 FLOATING = -2
 """Root of a multibody without anchor."""
 
-JOINT_LOOP_CLOSED = IssueKind(
+JOINT_LOOP_CLOSED = note(
     "JOINT_LOOP_CLOSED",
-    Severity.INFO,
     "the joint closes a loop; it is held by {how} outside of the tree (loop constraint error about "
     "{error} m where ends of the loop pass at 1 m/s in steps of 1/240 s; it grows with the square "
     "of both)",
 )
-JOINT_TREE_SPLIT = IssueKind(
+JOINT_TREE_SPLIT = note(
     "JOINT_TREE_SPLIT",
-    Severity.INFO,
     "the jointed bodies need more than {links} links and are cut into several multibodies at "
     "this joint; it is held by {how} (gap about 0.001 m at rest, 0.02 m in fast motion)",
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
 from gltf_bullet.model import DofKind, Joint
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import WORLD, DofPlan, MultibodyPlan
@@ -236,9 +236,8 @@ MULTIBODY_GROUPS = 50
 TINY_MASS_RATIO = 1e-4
 """Mass of the link at the end of a welded chain, relative to the body that it is welded to."""
 
-BODY_HAS_TOO_MANY_GROUPS = IssueKind(
+BODY_HAS_TOO_MANY_GROUPS = warning(
     "BODY_HAS_TOO_MANY_GROUPS",
-    Severity.WARNING,
     "the body of node {node} needs {groups} links for its collider groups; only {kept} fit, "
     "the others do not collide",
 )

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, note
 from gltf_bullet.model import DofKind, Joint, JointLimit
 from gltf_bullet.planning.joints.axes import (
     BALL,
@@ -22,9 +22,8 @@ from gltf_bullet.planning.joints.axes import (
 )
 from gltf_bullet.planning.joints.rotations import SAFE_MIDDLE
 
-JOINT_DRIVE_ON_LOCKED_AXIS = IssueKind(
+JOINT_DRIVE_ON_LOCKED_AXIS = note(
     "JOINT_DRIVE_ON_LOCKED_AXIS",
-    Severity.INFO,
     "the drive acts on the {dof} axis {axis}, which the limits lock; it has no effect",
 )
 
