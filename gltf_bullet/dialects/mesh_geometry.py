@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, warning
-from gltf_bullet.dialects.reading import require
+from gltf_bullet.dialects.reading import known_keys, report_unknown, require
 from gltf_bullet.dialects.shape_table import SHAPE_LEFT_OUT
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import JsonObject, read_index
+from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import MeshPart, MeshShape, Shape
 from gltf_bullet.transforms import FloatArray, matrices_from_trs
 
@@ -92,32 +92,25 @@ def shape_on_node(
 
 
 def read_mesh(
-    block: JsonObject,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    document: Document,
-    *,
-    convex_hull: bool,
+    block: Reader, document: Document, *, convex_hull: bool, what: str | None = None
 ) -> MeshShape | None:
-    """The mesh that the required member ``mesh`` names by index, undeformed."""
-    if not require(block, "mesh", "the index of a mesh", at, diagnostics, instead=SHAPE_LEFT_OUT):
+    """The mesh that the required member ``mesh`` names by index, undeformed.
+
+    ``what`` names the kind of block if it has no other members.
+    """
+    if what is not None:
+        report_unknown(block, known_keys("mesh"), what)
+    if not require(block, "mesh", "the index of a mesh", instead=SHAPE_LEFT_OUT):
         return None
     count = document.count("meshes")
-    mesh = read_index(
-        block, "mesh", at, diagnostics, count=count, instead=SHAPE_LEFT_OUT, refers=True
-    )
+    mesh = block.index("mesh", count=count, instead=SHAPE_LEFT_OUT, refers=True)
     if mesh is None:
         return None
-    return MeshShape(parts=(MeshPart(mesh=mesh),), convex_hull=convex_hull, pointer=at)
+    return MeshShape(parts=(MeshPart(mesh=mesh),), convex_hull=convex_hull, pointer=block.at)
 
 
 def mesh_of_node(
-    node: int,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    document: Document,
-    *,
-    convex_hull: bool,
+    node: int, owner: Reader, document: Document, *, convex_hull: bool
 ) -> MeshShape | None:
     """The meshes of ``node`` and of all nodes below it, in the frame of ``node``.
 
@@ -141,9 +134,9 @@ def mesh_of_node(
             below = local if shape_from_current is None else shape_from_current @ local
             stack.append((child, below, is_animated or child in animated))
     if not parts:
-        diagnostics.report(GEOMETRY_NODE_WITHOUT_MESH, at, got=node)
+        owner.report(GEOMETRY_NODE_WITHOUT_MESH, got=node)
         return None
-    return MeshShape(parts=tuple(parts), convex_hull=convex_hull, pointer=at)
+    return MeshShape(parts=tuple(parts), convex_hull=convex_hull, pointer=owner.at)
 
 
 def _animated_nodes(document: Document) -> frozenset[int]:

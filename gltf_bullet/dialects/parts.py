@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer
-from gltf_bullet.dialects.reading import read_block, report_unknown
+from gltf_bullet.dialects.reading import AS_ABSENT, report_unknown
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import JsonObject
+from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import (
     Collider,
     CollisionFilter,
@@ -24,8 +24,8 @@ from gltf_bullet.model import (
     WorldGravity,
 )
 
-MemberReader: TypeAlias = Callable[[JsonObject, int, JsonPointer], None]
-"""Reads one object of a node's extension: the object, the node, the object's place."""
+MemberReader: TypeAlias = Callable[[Reader, int], None]
+"""Reads one object of a node's extension: the object and the node."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,39 +63,33 @@ class PhysicsParts:
         self,
         node: int,
         shape: Shape | None,
-        material: PhysicsMaterial | None,
-        collision_filter: CollisionFilter | None,
-        pointer: JsonPointer,
+        owner: Reader,
+        material: PhysicsMaterial | None = None,
+        collision_filter: CollisionFilter | None = None,
     ) -> None:
         """Take a collider, if it has a shape: why it has none was reported."""
         if shape is not None:
             self.colliders[node] = Collider(
-                node=node,
-                shape=shape,
-                material=material,
-                filter=collision_filter,
-                pointer=pointer,
+                node=node, shape=shape, material=material, filter=collision_filter, pointer=owner.at
             )
 
     def add_trigger(
         self,
         node: int,
         shape: Shape | None,
-        collision_filter: CollisionFilter | None,
-        pointer: JsonPointer,
+        owner: Reader,
+        collision_filter: CollisionFilter | None = None,
     ) -> None:
         """Take a trigger of one shape, if it has one."""
         if shape is not None:
             self.triggers[node] = Trigger(
-                node=node, shape=shape, filter=collision_filter, pointer=pointer
+                node=node, shape=shape, filter=collision_filter, pointer=owner.at
             )
 
-    def add_compound_trigger(
-        self, node: int, part_nodes: tuple[int, ...], pointer: JsonPointer
-    ) -> None:
+    def add_compound_trigger(self, node: int, part_nodes: tuple[int, ...], owner: Reader) -> None:
         """Take a trigger that lists other nodes, if any of them can be used."""
         if part_nodes:
-            self.triggers[node] = Trigger(node=node, part_nodes=part_nodes, pointer=pointer)
+            self.triggers[node] = Trigger(node=node, part_nodes=part_nodes, pointer=owner.at)
 
     def add_joint(self, joint: Joint | None) -> None:
         """Take a joint, if its references lead somewhere."""
@@ -113,12 +107,11 @@ def read_node_members(
 ) -> None:
     """Hand every object of a nodes' extension to its reader, in the order of ``readers``."""
     for node in nodes:
-        found = document.node_extension(node, extension) or {}
-        at = node_extension_pointer(node, extension)
-        report_unknown(found, known, extension, at, diagnostics)
+        found = document.node_reader(node, extension, diagnostics)
+        report_unknown(found, known, extension)
         for key, read in readers.items():
-            if (member := read_block(found, key, at, diagnostics)) is not None:
-                read(member, node, at / key)
+            if (member := found.member(key, instead=AS_ABSENT)) is not None:
+                read(member, node)
 
 
 def node_extension_pointer(node: int, extension: str) -> JsonPointer:

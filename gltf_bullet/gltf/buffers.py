@@ -16,7 +16,7 @@ import numpy as np
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, error
 from gltf_bullet.gltf.container import ReadLimits
-from gltf_bullet.gltf.fields import INDEX_OUT_OF_RANGE, JsonObject, read_number, read_string
+from gltf_bullet.gltf.fields import INDEX_OUT_OF_RANGE, JsonObject, Reader
 
 BUFFER_MISSING = error("BUFFER_MISSING", "the data of the buffer is missing: {got}")
 BUFFER_SHORT = error("BUFFER_SHORT", "the buffer has {got} bytes; byteLength asks for {needed}")
@@ -57,8 +57,8 @@ def read_buffer(
     if not 0 <= index < len(objects):
         diagnostics.report(INDEX_OUT_OF_RANGE, at, key="buffer", got=index, count=len(objects))
         return None
-    owner = objects[index]
-    length = read_number(owner, "byteLength", at, diagnostics, default=None, at_least=0.0)
+    owner = Reader(objects[index], at, diagnostics)
+    length = owner.number("byteLength", default=None, at_least=0.0)
     if length is None:
         diagnostics.report(BUFFER_MISSING, at, got="no usable byteLength")
         return None
@@ -67,7 +67,7 @@ def read_buffer(
         return None
     data: bytes | None
     if "uri" in owner:
-        uri = read_string(owner, "uri", at, diagnostics)
+        uri = owner.string("uri")
         data = None if uri is None else read_uri(uri, folder, at / "uri", diagnostics, limits)
     elif index == 0 and glb_chunk is not None:
         data = glb_chunk

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, error, warning
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, JsonPointer, error, warning
 from gltf_bullet.errors import ContainerError, InvalidAssetError
 from gltf_bullet.gltf.buffers import read_buffer
 from gltf_bullet.gltf.container import (
@@ -21,7 +21,7 @@ from gltf_bullet.gltf.container import (
     ReadLimits,
     open_container,
 )
-from gltf_bullet.gltf.fields import JsonObject, read_object, read_objects, read_string, read_strings
+from gltf_bullet.gltf.fields import JsonObject, Reader
 from gltf_bullet.gltf.nodes import extension_names, index_extensions, read_node_tree
 from gltf_bullet.scene import NodeTree
 
@@ -102,6 +102,20 @@ class Document:
         """The extension object of a node; ``None`` when absent or no object (then reported)."""
         return _extension(self._collections["nodes"][node], name)
 
+    def root_reader(self, name: str, diagnostics: Diagnostics) -> Reader:
+        """The reader of the root's extension object, which is empty where it is absent."""
+        return Reader(self.root_extension(name), ROOT / "extensions" / name, diagnostics)
+
+    def node_reader(self, node: int, name: str, diagnostics: Diagnostics) -> Reader:
+        """The reader of a node's extension object, which is empty where it is absent."""
+        at = JsonPointer(f"/nodes/{node}/extensions/{name}")
+        return Reader(self.node_extension(node, name) or {}, at, diagnostics)
+
+    def reader(self, collection: str, index: int, diagnostics: Diagnostics) -> Reader:
+        """The reader of an object of a root collection."""
+        at = JsonPointer(f"/{collection}/{index}")
+        return Reader(self.objects(collection)[index], at, diagnostics)
+
     def nodes_with_extension(self, name: str) -> tuple[int, ...]:
         """The nodes that carry an extension, in file order."""
         return self._nodes_by_extension.get(name, ())
@@ -175,20 +189,18 @@ def read_document(
     root, path = container.json, container.path
     if adapt is not None:
         root = adapt(root, diagnostics)
-    _check_version(root, path, diagnostics)
+    reader = Reader(root, ROOT, diagnostics)
+    _check_version(reader, path)
     collections = {name: _objects(root, name, diagnostics) for name in COLLECTIONS}
     nodes = collections["nodes"]
     counts = {name: len(objects) for name, objects in collections.items()}
-    used = (
-        read_strings(root, "extensionsUsed", ROOT, diagnostics, instead="it is taken as empty")
-        or ()
-    )
-    required = read_strings(root, "extensionsRequired", ROOT, diagnostics) or ()
+    used = reader.strings("extensionsUsed", instead="it is taken as empty") or ()
+    required = reader.strings("extensionsRequired") or ()
     for name in required:
         if name not in used:
-            diagnostics.report(EXTENSION_NOT_IN_USED, ROOT / "extensionsRequired", got=name)
+            reader.report(EXTENSION_NOT_IN_USED, "extensionsRequired", got=name)
     if "extensions" in root:
-        extension_names(root["extensions"], ROOT, diagnostics)
+        extension_names(reader)
     _report_external_assets(root, nodes, diagnostics)
     nodes_by_extension = index_extensions(nodes, diagnostics)
     tree = read_node_tree(root, nodes, counts, diagnostics)
@@ -223,37 +235,32 @@ def _objects(root: JsonObject, name: str, diagnostics: Diagnostics) -> tuple[Jso
     if type(value) is list and set(map(type, value)) <= {dict}:
         return tuple(value)
     instead = "it is taken as empty" if name in DISPENSABLE else None
-    return tuple(
-        item for _, _, item in read_objects(root, name, ROOT, diagnostics, instead=instead)
-    )
+    entries = Reader(root, ROOT, diagnostics).entries(name, instead=instead)
+    return tuple(entry.json for entry in entries)
 
 
-def _check_version(root: JsonObject, path: str, diagnostics: Diagnostics) -> None:
+def _check_version(root: Reader, path: str) -> None:
     """Accept every 2.x whose ``minVersion`` is 2.0 or 2.1 (glTF 2.0, "Asset")."""
-    at = ROOT / "asset"
-    asset = read_object(root, "asset", ROOT, diagnostics, instead="it is ignored") or {}
+    asset = root.member_or_empty("asset", instead="it is ignored")
     if "version" not in asset:
-        diagnostics.report(ASSET_VERSION_MISSING, at)
-    version = _read_version(asset, "version", diagnostics)
-    minimum = _read_version(asset, "minVersion", diagnostics)
+        asset.report(ASSET_VERSION_MISSING)
+    version = _read_version(asset, "version")
+    minimum = _read_version(asset, "minVersion")
     for key, accepted in (
         ("version", version is None or version[0] == 2),
         ("minVersion", minimum in (None, (2, 0), (2, 1))),
     ):
         if not accepted:
-            diagnostics.report(ASSET_VERSION, at / key, key=key, got=repr(asset[key])[:60])
-            raise ContainerError(path, diagnostics.issues)
+            asset.report(ASSET_VERSION, key, key=key, got=repr(asset[key])[:60])
+            raise ContainerError(path, asset.diagnostics.issues)
     if minimum is not None and minimum > (version or (2, 0)):
-        diagnostics.report(
-            ASSET_VERSION_ORDER, at / "minVersion",
-            minimum=asset["minVersion"], version=asset.get("version", "2.0"),
-        )  # fmt: skip
+        stated = asset.get("version", "2.0")
+        asset.report(ASSET_VERSION_ORDER, "minVersion", minimum=asset["minVersion"], version=stated)
 
 
-def _read_version(asset: JsonObject, key: str, diagnostics: Diagnostics) -> tuple[int, int] | None:
+def _read_version(asset: Reader, key: str) -> tuple[int, int] | None:
     """Major and minor number; (0, 0) for a text without numbers."""
-    at = ROOT / "asset"
-    stated = read_string(asset, key, at, diagnostics, instead="2.0 is assumed")
+    stated = asset.string(key, instead="2.0 is assumed")
     if stated is None:
         return None
     if exact := _VERSION.fullmatch(stated):
@@ -262,9 +269,8 @@ def _read_version(asset: JsonObject, key: str, diagnostics: Diagnostics) -> tupl
     if loose is None:
         return (0, 0)
     major, minor = int(loose[1]), int(loose[2] or 0)
-    diagnostics.report(
-        ASSET_VERSION_FORM, at / key, key=key, got=repr(stated)[:60], used=f"{major}.{minor}"
-    )
+    used = f"{major}.{minor}"
+    asset.report(ASSET_VERSION_FORM, key, key=key, got=repr(stated)[:60], used=used)
     return major, minor
 
 

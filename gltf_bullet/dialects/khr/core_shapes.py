@@ -19,13 +19,11 @@ from gltf_bullet.dialects.reading import read_table
 from gltf_bullet.dialects.shape_table import (
     BlockParser,
     parse_typed_shape,
-    read_box,
-    read_capsule,
-    read_cylinder,
+    primitive_parsers,
     read_plane,
-    read_sphere,
 )
 from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import Shape
 from gltf_bullet.model.properties import PLANE, Dialect
 
@@ -52,22 +50,14 @@ def read_core_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shap
     """The shapes of the root; an entry that cannot be used is ``None`` and was reported."""
     if "shapes" not in document.json:
         return ()
-    parsers: Mapping[str, BlockParser[Shape | None]] = {
-        "box": partial(read_box, dialect=Dialect.CORE),
-        "sphere": partial(read_sphere, dialect=Dialect.CORE),
-        "capsule": partial(read_capsule, dialect=Dialect.CORE),
-        "cylinder": partial(read_cylinder, dialect=Dialect.CORE),
+    parsers: dict[str, BlockParser[Shape | None]] = {
+        **primitive_parsers(Dialect.CORE),
         "plane": partial(read_plane, dialect=Dialect.CORE),
         "mesh": partial(read_mesh, document=document, convex_hull=False),
         "convexMesh": partial(read_mesh, document=document, convex_hull=True),
     }
-    return read_table(
-        document.json,
-        "shapes",
-        ROOT,
-        diagnostics,
-        lambda entry, at, sink: parse_typed_shape(entry, at, sink, parsers, block_required=False),
-    )
+    parse = partial(parse_typed_shape, parsers=parsers, block_required=False)
+    return read_table(Reader(document.json, ROOT, diagnostics), "shapes", parse)
 
 
 def with_core_shapes(root: Mapping[str, Any], diagnostics: Diagnostics) -> dict[str, Any]:

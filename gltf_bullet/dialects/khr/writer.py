@@ -24,6 +24,7 @@ from gltf_bullet.dialects.khr.scene import JsonOut, physics_to_khr
 from gltf_bullet.dialects.mesh_geometry import mesh_of_node
 from gltf_bullet.dialects.registry import PHYSICS_EXTENSIONS
 from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import (
     GravityFieldKind,
     Joint,
@@ -213,11 +214,12 @@ def _find_node(parts: tuple[MeshPart, ...], document: Document) -> int | None:
     """The first node whose geometry is ``parts``, among those with the first mesh and above."""
     tree = document.tree
     candidates: set[int] = set()
+    nowhere = Reader({}, ROOT, Diagnostics())
     for node, mesh in enumerate(tree.mesh_of):
         if mesh == parts[0].mesh:
             candidates.update((node, *tree.ancestors(node)))
     for node in sorted(candidates):
-        shape = mesh_of_node(node, ROOT, Diagnostics(), document, convex_hull=False)
+        shape = mesh_of_node(node, nowhere, document, convex_hull=False)
         if shape is not None and shape.parts == parts:
             return node
     return None
