@@ -153,7 +153,6 @@ _DRIVE_LEFT_OUT: Final = "the drive is left out"
 _FORCE: Final = "force is used"
 
 _DESCRIPTION_KEYS: Final = known_keys("limits", "drives")
-_JOINT_KEYS: Final = known_keys("connectedNode", "joint", *JOINT.names(Dialect.KHR))
 _AXES_KEYS: Final = known_keys("linearAxes", "angularAxes")
 _DRIVE_KEYS: Final = known_keys("type", "mode", "axis")
 _AXES: Final = {"linearAxes": DofKind.LINEAR, "angularAxes": DofKind.ANGULAR}
@@ -184,16 +183,31 @@ def parse_joint_description(entry: Reader, *, dialect: Dialect) -> JointDescript
 
 
 def parse_node_joint(
-    joint: Reader, node: int, table: Sequence[JointDescription], *, node_count: int
+    joint: Reader,
+    node: int,
+    table: Sequence[JointDescription],
+    *,
+    node_count: int,
+    dialect: Dialect = Dialect.KHR,
 ) -> Joint | None:
-    """The joint on ``node`` in KHR or OMI; ``None`` where a reference is missing or wrong."""
-    report_unknown(joint, _JOINT_KEYS, JOINT.what)
-    for key, what in (("connectedNode", "a node"), ("joint", "a physics joint")):
-        require(joint, key, f"the index of {what}", instead=JOINT_LEFT_OUT)
-    connected = joint.index("connectedNode", count=node_count, instead=JOINT_LEFT_OUT, refers=True)
-    description = read_entry(joint, "joint", table, instead=JOINT_LEFT_OUT)
-    values = read_values(joint, JOINT, Dialect.KHR)
-    if connected is None or description is None:
+    """The joint on ``node``; ``None`` where a reference is missing or wrong.
+
+    MSFT: without ``connectedNode`` it holds on to "a fixed point in space".
+    """
+    is_msft = dialect in _LOCKING
+    msft, khr = ("jointLimits", "an entry of physicsJointLimits"), ("joint", "a physics joint")
+    key, what = msft if is_msft else khr
+    report_unknown(joint, known_keys("connectedNode", key, *JOINT.names(dialect)), JOINT.what)
+    if not is_msft:
+        require(joint, "connectedNode", "the index of a node", instead=JOINT_LEFT_OUT)
+    require(joint, key, f"the index of {what}", instead=JOINT_LEFT_OUT)
+    # In MSFT -1 for none says that it holds on to the world.
+    means_none = is_msft and joint.get("connectedNode", -1) == -1
+    instead = "the joint holds on to the world" if means_none else JOINT_LEFT_OUT
+    connected = joint.index("connectedNode", count=node_count, instead=instead, refers=True)
+    description = read_entry(joint, key, table, instead=JOINT_LEFT_OUT)
+    values = read_values(joint, JOINT, dialect)
+    if description is None or (connected is None and not means_none):
         return None
     return Joint(
         node=node, connected_node=connected, description=description, **values, pointer=joint.at

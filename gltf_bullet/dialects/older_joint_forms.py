@@ -1,4 +1,4 @@
-"""Joints of MSFT and of first drafts of KHR: ``physicsJointLimits``, and nodes that name them.
+"""Joint descriptions of MSFT and of first drafts of KHR: ``physicsJointLimits``.
 
 One entry is one joint. Its limits stand under ``limits`` (later schema) or ``constraints`` (text of
 004), or the entry is a list of them, or a single one (the schemas' ``jointLimit``): all are read.
@@ -6,23 +6,20 @@ One entry is one joint. Its limits stand under ``limits`` (later schema) or ``co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from gltf_bullet.coverage import covers, exact
-from gltf_bullet.dialects.joints import JOINT_LEFT_OUT, parse_limit
+from gltf_bullet.dialects.joints import parse_limit
 from gltf_bullet.dialects.reading import (
     AS_EMPTY,
     LIST_EMPTY,
     known_keys,
-    read_entry,
-    read_values,
     report_unknown,
-    require,
 )
 from gltf_bullet.gltf.fields import Reader
-from gltf_bullet.model import Joint, JointDescription
-from gltf_bullet.model.properties import JOINT, Dialect
+from gltf_bullet.model import JointDescription
+from gltf_bullet.model.properties import Dialect
 
 COVERAGE: Final = covers(
     "Joints",
@@ -35,7 +32,6 @@ COVERAGE: Final = covers(
 _DIALECT: Final = Dialect.MSFT_LATER
 """The dialect whose names these joints have, in KHR as well."""
 _TABLE: Final = "physicsJointLimits"
-_JOINT_KEYS: Final = known_keys("connectedNode", "jointLimits", *JOINT.names(_DIALECT))
 _LISTS: Final = ("limits", "constraints")
 
 
@@ -82,27 +78,3 @@ def _limits_of(root: Reader, entry: object, position: int) -> Iterator[Reader]:
         if entry[key] == []:
             joint.report(LIST_EMPTY, key, key=key, got="empty")
         yield from joint.entries(key, instead=AS_EMPTY)
-
-
-def parse_msft_joint(
-    joint: Reader, node: int, table: Sequence[JointDescription], *, node_count: int
-) -> Joint | None:
-    """The joint on ``node``; without ``connectedNode`` it holds on to "a fixed point in space"."""
-    report_unknown(joint, _JOINT_KEYS, JOINT.what)
-    what = "the index of an entry of physicsJointLimits"
-    require(joint, "jointLimits", what, instead=JOINT_LEFT_OUT)
-    # Without a connected node it holds on to the world, which is what -1 for none then says.
-    means_none = joint.get("connectedNode", -1) == -1
-    connected = joint.index(
-        "connectedNode",
-        count=node_count,
-        instead="the joint holds on to the world" if means_none else JOINT_LEFT_OUT,
-        refers=True,
-    )
-    description = read_entry(joint, "jointLimits", table, instead=JOINT_LEFT_OUT)
-    values = read_values(joint, JOINT, _DIALECT)
-    if description is None or (connected is None and not means_none):
-        return None
-    return Joint(
-        node=node, connected_node=connected, description=description, **values, pointer=joint.at
-    )

@@ -20,7 +20,7 @@ from gltf_bullet.dialects.khr.geometry import KhrShapes, has_geometry, read_geom
 from gltf_bullet.dialects.materials import parse_material
 from gltf_bullet.dialects.mesh_geometry import MeshTemplate
 from gltf_bullet.dialects.motions import parse_motion
-from gltf_bullet.dialects.older_joint_forms import parse_msft_joint, read_joint_limits
+from gltf_bullet.dialects.older_joint_forms import read_joint_limits
 from gltf_bullet.dialects.parts import MemberReader, PhysicsParts, read_node_members
 from gltf_bullet.dialects.reading import known_keys, read_entry, read_table, report_unknown
 from gltf_bullet.dialects.triggers import (
@@ -131,12 +131,11 @@ def _read_older_joints(root: Reader) -> tuple[JointDescription, ...]:
 
 
 def _parse_joint(joint: Reader, node: int, tables: _Tables) -> Joint | None:
-    parse_one = parse_node_joint
-    if _OLDER_JOINT in joint and "joint" not in joint:
+    is_older = _OLDER_JOINT in joint and "joint" not in joint
+    if is_older:
         joint.report(JOINTS_OF_FIRST_DRAFTS, _OLDER_JOINT, got=_OLDER_JOINT, present="joint")
-        parse_one = parse_msft_joint
-    count = len(tables.document.tree)
-    return parse_one(joint, node, tables.joints, node_count=count)
+    dialect, count = Dialect.MSFT_LATER if is_older else Dialect.KHR, len(tables.document.tree)
+    return parse_node_joint(joint, node, tables.joints, node_count=count, dialect=dialect)
 
 
 def _parse_collider(collider: Reader, node: int, tables: _Tables, parts: PhysicsParts) -> None:

@@ -19,10 +19,11 @@ from typing import Final
 from gltf_bullet.coverage import approximated, covers, exact
 from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.dialects.filters import FILTER_KEYS, SYSTEMS, read_filter
+from gltf_bullet.dialects.joints import parse_node_joint
 from gltf_bullet.dialects.materials import parse_material
 from gltf_bullet.dialects.mesh_geometry import read_mesh
 from gltf_bullet.dialects.motions import read_inertia_tensor, read_motion
-from gltf_bullet.dialects.older_joint_forms import parse_msft_joint, read_joint_limits
+from gltf_bullet.dialects.older_joint_forms import read_joint_limits
 from gltf_bullet.dialects.parts import PhysicsParts
 from gltf_bullet.dialects.reading import (
     AS_ABSENT,
@@ -152,7 +153,9 @@ def parse(
             parts.motions[node] = _parse_body(body)
         if (joint := owner.member("joint", instead=AS_ABSENT)) is not None:
             count = len(document.tree)
-            parts.add_joint(parse_msft_joint(joint, node, tables.joints, node_count=count))
+            parts.add_joint(
+                parse_node_joint(joint, node, tables.joints, node_count=count, dialect=_DIALECT)
+            )
         _parse_collider(owner, node, tables, parts)
 
 

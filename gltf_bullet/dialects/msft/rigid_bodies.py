@@ -15,10 +15,11 @@ from typing import Final
 
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.dialects.filters import parse_filter
+from gltf_bullet.dialects.joints import parse_node_joint
 from gltf_bullet.dialects.materials import parse_material
 from gltf_bullet.dialects.mesh_geometry import read_mesh
 from gltf_bullet.dialects.motions import parse_motion
-from gltf_bullet.dialects.older_joint_forms import parse_msft_joint, read_joint_limits
+from gltf_bullet.dialects.older_joint_forms import read_joint_limits
 from gltf_bullet.dialects.parts import MemberReader, PhysicsParts, read_node_members
 from gltf_bullet.dialects.reading import (
     known_keys,
@@ -78,7 +79,9 @@ def parse(
 
     def read_joint(joint: Reader, node: int) -> None:
         count = len(document.tree)
-        parts.add_joint(parse_msft_joint(joint, node, tables.joints, node_count=count))
+        parts.add_joint(
+            parse_node_joint(joint, node, tables.joints, node_count=count, dialect=_DIALECT)
+        )
 
     readers: dict[str, MemberReader] = {
         "motion": read_motion,
