@@ -54,6 +54,8 @@ class DeclaredKind:
     code: str
     severity: str
     message: str
+    loads: bool
+    """True for an error whose file is loaded all the same."""
     room: str
 
 
@@ -73,7 +75,13 @@ def _kinds(package: Path) -> Iterator[DeclaredKind]:
             ):
                 code, message = (str(ast.literal_eval(argument)) for argument in value.args)
                 severity = SEVERITIES[value.func.id]
-                yield DeclaredKind(code=code, severity=severity, message=message, room=room)
+                yield DeclaredKind(
+                    code=code,
+                    severity=severity,
+                    message=message,
+                    loads=bool(value.keywords),
+                    room=room,
+                )
 
 
 def declared_codes(package: Path = PACKAGE) -> frozenset[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from gltf_bullet.coverage import approximated, covers
 from gltf_bullet.diagnostics import warning
 from gltf_bullet.dialects.reading import known_keys, read_property, report_unknown
 from gltf_bullet.gltf.fields import Reader
@@ -20,14 +19,6 @@ FILTER_BOTH_LISTS = warning(
     "the filter has collideWithSystems and notCollideWithSystems; must have at most one of them; "
     "{used}",
 )
-
-COVERAGE: Final = covers(
-    "Materials and filters",
-    approximated(
-        "collideWithSystems", "notCollideWithSystems", when="both", by=FILTER_BOTH_LISTS,
-        how="what the first admits and the second does not refuse; an empty one says nothing",
-    ),
-)  # fmt: skip
 
 FILTER_KEYS: Final = FILTER.names(Dialect.KHR)
 SYSTEMS: Final = FILTER["collisionSystems"]

@@ -21,11 +21,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from gltf_bullet.coverage import approximated, covers, exact, ignored
 from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
 from gltf_bullet.dialects.reading import (
     AS_EMPTY,
-    NEGATIVE_AS_UNLIMITED,
     keys_of,
     known_keys,
     read_entry,
@@ -34,7 +32,7 @@ from gltf_bullet.dialects.reading import (
     require,
 )
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import ABSENCE_MENDED, RANGE_MENDED, Reader
+from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import (
     DofKind,
     DriveMode,
@@ -105,45 +103,6 @@ JOINT_MIMIC_UNUSABLE = warning(
     "multiplier and offset; it is ignored",
 )
 
-COVERAGE: Final = covers(
-    "Joints",
-    exact(
-        "physicsJoints", "joint",
-        shown_by="tests/dialects/test_joints.py::test_every_property_of_a_limit_is_read",
-    ),
-    approximated(
-        "min", "max", when="min above max", by=LIMIT_RANGE_EMPTY, how="they are swapped"
-    ),
-    ignored("limits", when="both ends at the same infinity", by=RANGE_MENDED),
-    ignored("limits", when="neither min nor max", by=LIMIT_RESTRICTS_NOTHING),
-    approximated(
-        "linearAxes", "angularAxes", when="both, in KHR and MSFT", by=LIMIT_BOTH_AXES,
-        how="as two limits",
-    ),
-    approximated(
-        "stiffness", "springConstant", when="of a limit, negative, in KHR and MSFT",
-        by=NEGATIVE_AS_UNLIMITED, how="rigid, as OMI says it",
-    ),
-    approximated(
-        "damping", "springDamping", when="negative", by=RANGE_MENDED, how="0 is used"
-    ),
-    approximated(
-        "positionTarget", "velocityTarget", "stiffness", "damping",
-        when="KHR, one of a pair missing",
-        by=DRIVE_PAIR_INCOMPLETE,
-    ),
-    ignored("type", "mode", when="another word", by=DRIVE_WORD_UNKNOWN),
-    ignored("drives", when="without type or axis", by=ABSENCE_MENDED),
-    approximated(
-        "maxForce", when="negative, in KHR", by=NEGATIVE_AS_UNLIMITED, how="unlimited, as in OMI"
-    ),
-    approximated(
-        "stiffness", when="of a drive, negative", by=RANGE_MENDED, how="0 is used"
-    ),
-    approximated("mode", when="missing", by=ABSENCE_MENDED, how="force is used"),
-    ignored("stiffness", "damping", when="OMI, without a target", by=DRIVE_GAIN_UNUSED),
-)  # fmt: skip
-
 T = TypeVar("T")
 
 EXTRAS: Final = "gltf_bullet"
@@ -153,6 +112,7 @@ _DRIVE_LEFT_OUT: Final = "the drive is left out"
 _FORCE: Final = "force is used"
 
 _DESCRIPTION_KEYS: Final = known_keys("limits", "drives")
+_JOINT_KEYS: Final = known_keys("connectedNode", "joint", *JOINT.names(Dialect.KHR))
 _AXES_KEYS: Final = known_keys("linearAxes", "angularAxes")
 _DRIVE_KEYS: Final = known_keys("type", "mode", "axis")
 _AXES: Final = {"linearAxes": DofKind.LINEAR, "angularAxes": DofKind.ANGULAR}
@@ -189,6 +149,7 @@ def parse_node_joint(
     *,
     node_count: int,
     dialect: Dialect = Dialect.KHR,
+    known: frozenset[str] = _JOINT_KEYS,
 ) -> Joint | None:
     """The joint on ``node``; ``None`` where a reference is missing or wrong.
 
@@ -197,7 +158,7 @@ def parse_node_joint(
     is_msft = dialect in _LOCKING
     msft, khr = ("jointLimits", "an entry of physicsJointLimits"), ("joint", "a physics joint")
     key, what = msft if is_msft else khr
-    report_unknown(joint, known_keys("connectedNode", key, *JOINT.names(dialect)), JOINT.what)
+    report_unknown(joint, known, JOINT.what)
     if not is_msft:
         require(joint, "connectedNode", "the index of a node", instead=JOINT_LEFT_OUT)
     require(joint, key, f"the index of {what}", instead=JOINT_LEFT_OUT)

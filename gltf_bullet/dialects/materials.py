@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from gltf_bullet.coverage import approximated, covers
 from gltf_bullet.diagnostics import warning
 from gltf_bullet.dialects.reading import AS_ABSENT, keys_of, read_values, report_unknown
 from gltf_bullet.gltf.fields import Reader
@@ -17,13 +16,6 @@ from gltf_bullet.model.properties import MATERIAL, WORD, Dialect, Property
 COMBINE_MODE_UNKNOWN = warning(
     "COMBINE_MODE_UNKNOWN",
     '{key} is "{got}"; must be average, minimum, maximum or multiply; average is used',
-)
-
-COVERAGE: Final = covers(
-    "Materials and filters",
-    approximated(
-        "frictionCombine", "restitutionCombine", when="another word", by=COMBINE_MODE_UNKNOWN
-    ),
 )
 
 _MODES: Final = {mode.value: mode for mode in CombineMode}

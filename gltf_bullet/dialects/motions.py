@@ -13,7 +13,6 @@ from typing import Any, Final
 import numpy as np
 
 from gltf_bullet import number_ranges
-from gltf_bullet.coverage import approximated, covers, refused
 from gltf_bullet.diagnostics import error, warning
 from gltf_bullet.dialects.reading import (
     AS_ABSENT,
@@ -35,12 +34,6 @@ INERTIA_NEGATIVE = warning(
 TENSOR_NOT_SYMMETRIC = warning(
     "TENSOR_NOT_SYMMETRIC",
     "{key} is not symmetric (largest difference {got:g}); must be; its symmetric part is used",
-)
-
-COVERAGE: Final = covers(
-    "Motions",
-    refused("mass", when="negative", by=MASS_NEGATIVE),
-    approximated("inertiaDiagonal", "inertiaTensor", when="negative", by=INERTIA_NEGATIVE),
 )
 
 _DIAGONAL: Final = MOTION["inertiaDiagonal"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from gltf_bullet.coverage import covers, exact
 from gltf_bullet.dialects.joints import parse_limit
 from gltf_bullet.dialects.reading import (
     AS_EMPTY,
@@ -19,19 +18,13 @@ from gltf_bullet.dialects.reading import (
 )
 from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import JointDescription
-from gltf_bullet.model.properties import Dialect
-
-COVERAGE: Final = covers(
-    "Joints",
-    exact(
-        "physicsJointLimits", "jointLimits", "constraints",
-        shown_by="tests/dialects/test_msft.py::test_a_joint_keeps_its_limits_in_one_of_four_places",
-    ),
-)  # fmt: skip
+from gltf_bullet.model.properties import JOINT, Dialect
 
 _DIALECT: Final = Dialect.MSFT_LATER
 """The dialect whose names these joints have, in KHR as well."""
 _TABLE: Final = "physicsJointLimits"
+JOINT_KEYS: Final = known_keys("connectedNode", "jointLimits", *JOINT.names(_DIALECT))
+"""The members of a joint on a node."""
 _LISTS: Final = ("limits", "constraints")
 
 

@@ -7,9 +7,7 @@ Index ranges were checked while reading; here the named nodes must be what the t
 from __future__ import annotations
 
 import dataclasses
-from typing import Final
 
-from gltf_bullet.coverage import covers, ignored
 from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.dialects.parts import PhysicsParts
 from gltf_bullet.gltf.document import Document
@@ -52,12 +50,6 @@ GRAVITY_ON_BODY = warning(
     "GRAVITY_ON_BODY",
     "node {node} has a {got} beside its gravity; must not have one; both are read, and the field "
     "moves with the node",
-)
-
-COVERAGE: Final = covers(
-    "Joints",
-    ignored("joint", when="both ends on one body", by=JOINT_WITHIN_BODY),
-    ignored("joint", when="no end on a dynamic body", by=JOINT_MOVES_NOTHING),
 )
 
 

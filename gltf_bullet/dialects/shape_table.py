@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from gltf_bullet.coverage import approximated, covers, ignored
 from gltf_bullet.diagnostics import note, warning
 from gltf_bullet.dialects.reading import (
     AS_ABSENT,
@@ -21,7 +20,7 @@ from gltf_bullet.dialects.reading import (
     report_unknown,
     require,
 )
-from gltf_bullet.gltf.fields import RANGE_MENDED, Reader
+from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import Box, Capsule, Cylinder, Plane, Sphere
 from gltf_bullet.model.properties import (
     BOX,
@@ -57,22 +56,6 @@ SHAPE_WITHOUT_EXTENT = warning(
     "SHAPE_WITHOUT_EXTENT",
     "the {what} has no extent along any axis; must have some; whatever has it is left out",
 )
-
-COVERAGE: Final = covers(
-    "Shapes",
-    ignored(
-        "size", "radius", "radiusBottom", "radiusTop", "height",
-        when="all zero", by=SHAPE_WITHOUT_EXTENT,
-    ),
-    ignored("radius", "radiusBottom", "radiusTop", "height", when="negative", by=RANGE_MENDED),
-    approximated(
-        "size", when="a negative component", by=RANGE_MENDED, how="its magnitude is used"
-    ),
-    approximated(
-        "size", "height", when="zero where the dialect wants more", by=RANGE_MENDED,
-        how="a thin box, a sphere, a thin disc",
-    ),
-)  # fmt: skip
 
 _DISC: Final = "it is a thin disc"
 SHAPE_LEFT_OUT: Final = "whatever has the shape is left out"

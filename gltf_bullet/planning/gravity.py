@@ -9,11 +9,9 @@ one of them. Lengths of a field are those of its node, scaled with it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 
-from gltf_bullet.coverage import approximated, covers
 from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.model import (
     GravityFieldKind,
@@ -35,14 +33,6 @@ GRAVITY_SCALED_UNEVENLY = warning(
     "the node of the gravity is scaled by {smallest:.3g} to {largest:.3g} along its axes; "
     "should be scaled evenly; unitDistance and radius grow by {used:.3g}",
 )
-
-COVERAGE: Final = covers(
-    "Gravity (OMI)",
-    approximated(
-        "unitDistance", "radius", when="below an uneven scale", by=GRAVITY_SCALED_UNEVENLY,
-        how="scaled by the cube root of the volume's",
-    ),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from gltf_bullet.coverage import covers, exact
 from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
 from gltf_bullet.dialects.khr.moved_pointers import with_moved_pointers
 from gltf_bullet.dialects.mesh_geometry import read_mesh
@@ -31,15 +30,6 @@ PLANE_ONE_SIDED = warning(
     "PLANE_ONE_SIDED",
     "planes of glTF 2.1 have one side; this one is double-sided; it is written with one",
 )
-
-COVERAGE: Final = covers(
-    "Objects and references",
-    exact(
-        "shapes", "type", when="core of the glTF 2.1 draft",
-        shown_by="tests/dialects/test_core_shapes.py"
-        "::test_every_type_is_read_with_the_drafts_own_defaults",
-    ),
-)  # fmt: skip
 
 _TWO_SIDES: Final = PLANE["doubleSided"].key
 _IMPLICIT: Final = "KHR_implicit_shapes"

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gltf_bullet.coverage import approximated, covers, exact
 from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.dialects.khr import collision_shapes as khr_collision_shapes
 from gltf_bullet.dialects.khr import implicit_shapes as khr_implicit_shapes
@@ -35,19 +34,6 @@ GEOMETRY_AMBIGUOUS = warning(
     "GEOMETRY_AMBIGUOUS",
     "the geometry has {got}; must have exactly one of shape, node and mesh; {used} is used",
 )
-
-COVERAGE: Final = covers(
-    "Objects and references",
-    exact(
-        "geometry", "shape", "node",
-        shown_by="tests/dialects/test_mesh_geometry.py"
-        "::test_a_plain_mesh_is_the_same_by_node_by_mesh_and_by_shape",
-    ),
-    approximated(
-        "geometry", when="more than one source", by=GEOMETRY_AMBIGUOUS,
-        how="shape before node before mesh",
-    ),
-)  # fmt: skip
 
 _SOURCES: Final = ("shape", "node", "mesh")
 _KEYS: Final = known_keys(*_SOURCES, "convexHull")

@@ -8,11 +8,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from gltf_bullet.coverage import covers, exact, ignored
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.dialects.reading import read_only_table
 from gltf_bullet.dialects.shape_table import (
-    SHAPE_TYPE_UNKNOWN,
     BlockParser,
     parse_typed_shape,
     primitive_parsers,
@@ -23,15 +21,6 @@ from gltf_bullet.model import Shape
 from gltf_bullet.model.properties import Dialect
 
 EXTENSION: Final = "KHR_implicit_shapes"
-
-COVERAGE: Final = covers(
-    "Objects and references",
-    exact(
-        "shapes", "type",
-        shown_by="tests/dialects/test_khr_implicit_shapes.py::test_every_property_is_read",
-    ),
-    ignored("type", when="KHR, another word", by=SHAPE_TYPE_UNKNOWN),
-)  # fmt: skip
 
 
 _PARSERS: Final[dict[str, BlockParser[Shape | None]]] = {

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from gltf_bullet.coverage import covers, exact, ignored
 from gltf_bullet.diagnostics import Diagnostics, note
 from gltf_bullet.dialects.filters import parse_filter
 from gltf_bullet.dialects.joints import parse_joint_description, parse_node_joint
@@ -20,7 +19,7 @@ from gltf_bullet.dialects.khr.geometry import KhrShapes, has_geometry, read_geom
 from gltf_bullet.dialects.materials import parse_material
 from gltf_bullet.dialects.mesh_geometry import MeshTemplate
 from gltf_bullet.dialects.motions import parse_motion
-from gltf_bullet.dialects.older_joint_forms import read_joint_limits
+from gltf_bullet.dialects.older_joint_forms import JOINT_KEYS, read_joint_limits
 from gltf_bullet.dialects.parts import MemberReader, PhysicsParts, read_node_members
 from gltf_bullet.dialects.reading import known_keys, read_entry, read_table, report_unknown
 from gltf_bullet.dialects.triggers import (
@@ -30,7 +29,7 @@ from gltf_bullet.dialects.triggers import (
     read_part_nodes,
 )
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import INDEX_MEANS_NONE, REFERENCE_MISSING, Reader
+from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import (
     CollisionFilter,
     Joint,
@@ -45,25 +44,6 @@ JOINTS_OF_FIRST_DRAFTS = note(
     "JOINTS_OF_FIRST_DRAFTS",
     "{got} is a word of first drafts; should be {present}; it is read as in MSFT_rigid_bodies",
 )
-
-COVERAGE: Final = covers(
-    "Objects and references",
-    exact(
-        "physicsMaterials", "collisionFilters", "physicsMaterial", "collisionFilter", "collider",
-        shown_by="tests/dialects/test_khr_physics_rigid_bodies.py"
-        "::test_a_collider_takes_material_and_filter_from_the_tables",
-    ),
-    ignored(
-        "shape", "mesh", "node", "physicsMaterial", "collisionFilter", "joint", "connectedNode",
-        when="an index that is not there",
-        by=REFERENCE_MISSING,
-    ),
-    ignored(
-        "shape", "mesh", "node", "physicsMaterial", "collisionFilter", "joint", "connectedNode",
-        when="index -1",
-        by=INDEX_MEANS_NONE,
-    ),
-)  # fmt: skip
 
 _ROOT_KEYS: Final = known_keys("physicsMaterials", "collisionFilters", "physicsJoints")
 _OLDER_JOINTS: Final = "physicsJointLimits"
@@ -131,11 +111,11 @@ def _read_older_joints(root: Reader) -> tuple[JointDescription, ...]:
 
 
 def _parse_joint(joint: Reader, node: int, tables: _Tables) -> Joint | None:
-    is_older = _OLDER_JOINT in joint and "joint" not in joint
-    if is_older:
+    parse_one = partial(parse_node_joint, node_count=len(tables.document.tree))
+    if _OLDER_JOINT in joint and "joint" not in joint:
         joint.report(JOINTS_OF_FIRST_DRAFTS, _OLDER_JOINT, got=_OLDER_JOINT, present="joint")
-    dialect, count = Dialect.MSFT_LATER if is_older else Dialect.KHR, len(tables.document.tree)
-    return parse_node_joint(joint, node, tables.joints, node_count=count, dialect=dialect)
+        parse_one = partial(parse_one, dialect=Dialect.MSFT_LATER, known=JOINT_KEYS)
+    return parse_one(joint, node, tables.joints)
 
 
 def _parse_collider(collider: Reader, node: int, tables: _Tables, parts: PhysicsParts) -> None:

@@ -16,14 +16,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from gltf_bullet.coverage import approximated, covers, exact
 from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.dialects.filters import FILTER_KEYS, SYSTEMS, read_filter
 from gltf_bullet.dialects.joints import parse_node_joint
 from gltf_bullet.dialects.materials import parse_material
 from gltf_bullet.dialects.mesh_geometry import read_mesh
 from gltf_bullet.dialects.motions import read_inertia_tensor, read_motion
-from gltf_bullet.dialects.older_joint_forms import read_joint_limits
+from gltf_bullet.dialects.older_joint_forms import JOINT_KEYS, read_joint_limits
 from gltf_bullet.dialects.parts import PhysicsParts
 from gltf_bullet.dialects.reading import (
     AS_ABSENT,
@@ -83,20 +82,6 @@ CAPSULE_HEIGHT_LOOSE = warning(
     "it is read as the distance between the cap centres",
 )
 
-COVERAGE: Final = covers(
-    "Objects and references",
-    exact(
-        "colliders", "box", "sphere", "capsule", "cylinder",
-        shown_by="tests/dialects/test_msft.py::test_the_key_of_a_collider_is_its_type",
-    ),
-    approximated("height", when="capsules of MSFT", by=CAPSULE_HEIGHT_LOOSE),
-    exact(
-        "collisionSystem",
-        when="the older spelling of collisionSystems",
-        shown_by="tests/dialects/test_msft.py::test_the_filter_stands_on_the_collider",
-    ),
-)  # fmt: skip
-
 COLLIDER_TWICE = warning(
     "COLLIDER_TWICE",
     "the node names a collider in MSFT_CollisionPrimitives and in MSFT_RigidBodies; "
@@ -107,6 +92,7 @@ MATERIAL_WITHOUT_COLLIDER = warning(
     "the node has a physicsMaterial but no collider; should have one; the material has no effect",
 )
 
+_SHAPES: Final = ("sphere", "box", "capsule", "cylinder", "convex", "trimesh")
 _OLDER_SYSTEMS: Final = "collisionSystem"
 _ROOT_KEYS: Final = known_keys("physicsMaterials", "physicsJointLimits")
 _NODE_KEYS: Final = known_keys("rigidBody", "collider", "physicsMaterial", "joint")
@@ -146,16 +132,16 @@ def parse(
     )
     shapes = [entry.shape for entry in tables.colliders if entry is not None]
     parts.note_tables(shapes, tables.materials, tables.joints)
+    parse_joint = partial(
+        parse_node_joint, node_count=len(document.tree), dialect=_DIALECT, known=JOINT_KEYS
+    )
     for node in nodes:
         owner = document.node_reader(node, EXTENSION, diagnostics)
         report_unknown(owner, _NODE_KEYS, EXTENSION)
         if (body := owner.member("rigidBody", instead=AS_ABSENT)) is not None:
             parts.motions[node] = _parse_body(body)
         if (joint := owner.member("joint", instead=AS_ABSENT)) is not None:
-            count = len(document.tree)
-            parts.add_joint(
-                parse_node_joint(joint, node, tables.joints, node_count=count, dialect=_DIALECT)
-            )
+            parts.add_joint(parse_joint(joint, node, tables.joints))
         _parse_collider(owner, node, tables, parts)
 
 
@@ -215,7 +201,7 @@ def _read_named(
 def _parse_entry(
     entry: Reader, *, parsers: dict[str, BlockParser[Shape | None]]
 ) -> _ColliderEntry | None:
-    known = known_keys(*parsers, *FILTER_KEYS, _OLDER_SYSTEMS, "type")
+    known = known_keys(*_SHAPES, *FILTER_KEYS, _OLDER_SYSTEMS, "type")
     report_unknown(entry, known, "a collider")
     collision_filter: CollisionFilter | None = None
     if _OLDER_SYSTEMS in entry or any(key in entry for key in FILTER_KEYS):
@@ -223,12 +209,12 @@ def _parse_entry(
         is_newer = SYSTEMS.key in entry or _OLDER_SYSTEMS not in entry
         systems = SYSTEMS if is_newer else replace(SYSTEMS, key=_OLDER_SYSTEMS)
         collision_filter = read_filter(entry, systems=systems)
-    present = [key for key in parsers if key in entry]
+    present = [key for key in _SHAPES if key in entry]
     if len(present) != 1:
         entry.report(
             COLLIDER_TYPE_UNCLEAR,
             got=" and ".join(present) or "no shape",
-            allowed=", ".join(parsers),
+            allowed=", ".join(_SHAPES),
         )
         return None
     kind = present[0]

@@ -19,7 +19,7 @@ from gltf_bullet.dialects.joints import parse_node_joint
 from gltf_bullet.dialects.materials import parse_material
 from gltf_bullet.dialects.mesh_geometry import read_mesh
 from gltf_bullet.dialects.motions import parse_motion
-from gltf_bullet.dialects.older_joint_forms import read_joint_limits
+from gltf_bullet.dialects.older_joint_forms import JOINT_KEYS, read_joint_limits
 from gltf_bullet.dialects.parts import MemberReader, PhysicsParts, read_node_members
 from gltf_bullet.dialects.reading import (
     known_keys,
@@ -77,17 +77,15 @@ def parse(
     def read_motion(motion: Reader, node: int) -> None:
         parts.motions[node] = parse_motion(motion, _DIALECT)
 
-    def read_joint(joint: Reader, node: int) -> None:
-        count = len(document.tree)
-        parts.add_joint(
-            parse_node_joint(joint, node, tables.joints, node_count=count, dialect=_DIALECT)
-        )
+    parse_joint = partial(
+        parse_node_joint, node_count=len(document.tree), dialect=_DIALECT, known=JOINT_KEYS
+    )
 
     readers: dict[str, MemberReader] = {
         "motion": read_motion,
         "collider": partial(_parse_collider, tables=tables, parts=parts),
         "trigger": partial(_parse_trigger, tables=tables, parts=parts),
-        "joint": read_joint,
+        "joint": lambda joint, node: parts.add_joint(parse_joint(joint, node, tables.joints)),
     }
     read_node_members(document, nodes, EXTENSION, _NODE_KEYS, readers, diagnostics)
 

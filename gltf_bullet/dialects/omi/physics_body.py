@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
-from gltf_bullet.coverage import approximated, covers
 from gltf_bullet.diagnostics import Diagnostics, note, warning
 from gltf_bullet.dialects.filters import parse_filter
 from gltf_bullet.dialects.materials import parse_material
@@ -80,11 +79,6 @@ SHAPE_ON_NODE_UNUSED = warning(
     "SHAPE_ON_NODE_UNUSED",
     "node {node} has a {present} with a shape of its own; should name its shape once; this one is "
     "ignored",
-)
-
-COVERAGE: Final = covers(
-    "Motions",
-    approximated("inertiaDiagonal", when="partly zero in OMI", by=INERTIA_PARTLY_ZERO),
 )
 
 # Joints stand here in old files; omi_physics_joint reads them.
