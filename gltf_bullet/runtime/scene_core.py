@@ -273,11 +273,6 @@ class SceneCore:
             return False
         return self.acting is None or self.acting.is_idle
 
-    @property
-    def _acts(self) -> bool:
-        """True if a behavior graph has something to do before the next step."""
-        return self.acting is not None and not self.acting.is_idle
-
     def engine_steps(self, settings: EngineSettings) -> int:
         """Return the number of engine steps that each step of the world needs for this scene.
 
