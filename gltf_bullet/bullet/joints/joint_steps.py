@@ -204,12 +204,7 @@ class JointSteps:
             io = solver.io
             if io.is_blind:
                 io.look_around()
-            if io.commands.has_motors:  # they are set between the solve and the engine's step
-                if parts > 1:
-                    return _NONE_MADE
-                stages &= ~STEP
-                steps = 1
-            elif solver.external_forces:
+            if solver.external_forces:
                 steps = 1
         islands = solvers[0].islands
         # Spelled out for one scene: of a cart-pole's step a call is a hundredth.

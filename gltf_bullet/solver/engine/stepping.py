@@ -382,6 +382,7 @@ def _go_through(
                 engine,
                 client,
                 ints_at(scenes, row, SCENE.plan),
+                ints_at(scenes, row, SCENE.ints),
                 floats_at(scenes, row, SCENE.floats),
                 floats_at(scenes, row, SCENE.work),
             )
