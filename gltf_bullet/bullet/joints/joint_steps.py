@@ -81,20 +81,6 @@ class _KernelTable:
             self._cells = cells_of(self._table)
         return self._table, self._cells
 
-    def recall_contacts(self, table: IntTable) -> bool:
-        """Look up the contacts of scenes whose touching links are not those of the last step.
-
-        Args:
-            table: Table of these scenes, as kernels have left it.
-
-        Returns:
-            True if all were found among earlier steps': kernels may try again.
-        """
-        rows = self.solvers[0].contacts.fetch()
-        unknown = np.flatnonzero(table[:, SCENE.touching] < 0).tolist()
-        known = [k for k in unknown if self.solvers[k].recall_contacts(rows)]
-        return len(known) == len(unknown)
-
 
 class JointSteps:
     """The joints of one scene, or of several in one world, in the order of their steps."""
@@ -159,10 +145,6 @@ class JointSteps:
         group = self._table if len(solvers) == len(self._solvers) else _KernelTable(solvers)
         table, _ = group.now()
         found = int(advance(table, FORCES, dt, *gravity))
-        if found & outcomes.NEW_CONTACTS and not found & _CANNOT:
-            group.recall_contacts(table)
-            table, _ = group.now()
-            found = int(advance(table, FORCES, dt, *gravity))
         if found & _CANNOT:
             return ()
         if found & outcomes.NEW_CONTACTS:
@@ -212,14 +194,6 @@ class JointSteps:
         cells[SCENE.steps], cells[SCENE.parts] = steps, parts
         gx, gy, gz = gravity
         found = advance(table, stages, dt, gx, gy, gz)
-        if (
-            found & outcomes.NEW_CONTACTS
-            and not found & _CANNOT
-            and self._table.recall_contacts(table)
-        ):
-            table, cells = self._table.now()
-            cells[SCENE.steps], cells[SCENE.parts] = steps, parts
-            found = advance(table, stages, dt, gx, gy, gz)
         made = int(not found & outcomes.NOT_MADE)
         if stages & STEP:
             made = cells[SCENE.steps] * parts + cells[SCENE.part]

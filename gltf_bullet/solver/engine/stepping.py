@@ -42,7 +42,7 @@ from gltf_bullet.solver.engine.calls import (
     user_data,
 )
 from gltf_bullet.solver.engine.commands import apply_commands
-from gltf_bullet.solver.engine.contact_table import contact_table_at, has_contacts, reuse_contacts
+from gltf_bullet.solver.engine.contact_table import free_bodies_of, has_contacts, reuse_contacts
 from gltf_bullet.solver.engine.free_steps import after_part, before_part
 from gltf_bullet.solver.engine.slip import watch_slip
 from gltf_bullet.solver.outcomes import (
@@ -236,8 +236,7 @@ def _find_contacts(
             continue
         known = reuse_contacts(
             engine, client,
-            ints_at(scenes, row, SCENE.touch),
-            floats_at(scenes, row, SCENE.touch_values),
+            ints_at(scenes, row, SCENE.touches),
             ints_at(scenes, row, SCENE.island_ints),
             floats_at(scenes, row, SCENE.island_floats),
             dt, gx, gy, gz,
@@ -256,10 +255,10 @@ def _address_of_row(scenes: IntTable, row: int) -> int:
 
 @kernel
 def _free_bodies(scenes: IntTable, row: int) -> int:
-    """Count of the free bodies in the contact table of a scene."""
+    """Count of the free bodies in the contact table that a scene uses."""
     if scenes[row, SCENE.touching] == 0:
         return 0
-    return contact_table_at(ints_at(scenes, row, SCENE.touch), 0).free_count
+    return int(free_bodies_of(ints_at(scenes, row, SCENE.touches)))
 
 
 @kernel

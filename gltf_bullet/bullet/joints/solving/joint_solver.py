@@ -266,13 +266,6 @@ class JointSolver:
         if status & outcomes.NOT_FINITE:
             raise EngineError(self.warnings.explain())
 
-    def recall_contacts(self, rows: FloatArray) -> bool:
-        """Look up contacts of links that have touched before; return True if kernels may try again.
-
-        ``rows``: the world's contacts, ROW_SIZE numbers each.
-        """
-        return self.islands.recall_contacts(self.contacts.own_rows(rows))
-
     def note(self, dt: float, gravity: Sequence[float]) -> None:
         """Record a step whose forces were applied."""
         self.last = (dt, gravity)
