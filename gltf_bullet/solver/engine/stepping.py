@@ -478,6 +478,26 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
 
 
 @entry
+def advance_worlds(calls: IntTable, settings: FloatArray, function: int) -> int:
+    """Call :func:`advance` for scenes of different worlds, each alone in its own.
+
+    Args:
+        calls: A row each: address and width of its row of the table of scenes, stages, and room for
+            the outcome.
+        settings: Four numbers each: length of an engine step [s], gravity [m/s^2].
+        function: Address of :func:`advance` as a C function.
+
+    Returns:
+        0.
+    """
+    for k in range(len(calls)):
+        dt, gx, gy, gz = settings[4 * k : 4 * k + 4]
+        one = (calls[k, 0], 1, calls[k, 1], calls[k, 2], dt, gx, gy, gz)
+        calls[k, 3] = call(function, one)
+    return 0
+
+
+@entry
 def copy_contacts(scenes: IntTable, rows: FloatArray) -> int:
     """Read the world's contacts.
 
