@@ -26,7 +26,7 @@ BEHAVIOR_REQUIRED = IssueKind(
 BEHAVIOR_UNSUPPORTED = IssueKind(
     "BEHAVIOR_UNSUPPORTED",
     Severity.WARNING,
-    "the operation {got} with these sockets is unknown; its nodes do nothing",
+    "the operation {got} with these sockets is unknown; its nodes do nothing{suggestion}",
 )
 BEHAVIOR_CONFIGURATION = IssueKind(
     "BEHAVIOR_CONFIGURATION",
