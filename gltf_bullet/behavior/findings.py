@@ -21,7 +21,7 @@ BEHAVIOR_REQUIRED = error(
 )
 BEHAVIOR_UNSUPPORTED = warning(
     "BEHAVIOR_UNSUPPORTED",
-    "the operation {got} with these sockets is unknown; its nodes do nothing",
+    "the operation {got} with these sockets is unknown; its nodes do nothing{suggestion}",
 )
 BEHAVIOR_CONFIGURATION = warning(
     "BEHAVIOR_CONFIGURATION",

@@ -45,6 +45,22 @@ AS_ABSENT: Final = "it is taken as not given"
 AS_EMPTY: Final = "it is taken as empty"
 """The end of a message about a wrong list of objects, or a wrong object in one."""
 
+_HINTS: Final = (
+    ("halfExtents", "size", "did you mean 'size', the whole edges?"),
+    ("bounce", "restitution", "did you mean 'restitution'?"),
+    ("bounciness", "restitution", "did you mean 'restitution'?"),
+    ("collider", "isKinematic", "it stands beside 'motion', not in it"),
+    ("type", "isKinematic", "without 'motion' it is static, with isKinematic kinematic"),
+    ("isStatic", "isKinematic", "without 'motion' it is static"),
+    ("isTrigger", "geometry", "a trigger is 'trigger' in the place of 'collider'"),
+    ("mass", "motion", "it stands in 'motion'"),
+    ("size", "box", "it stands in 'box'"),
+    ("radius", "sphere", "it stands in 'sphere'"),
+)
+"""Words of other engines, and words in a wrong place: the word, a property that tells what object
+it is in, and the end of the message.
+"""
+
 _COMMON: Final = frozenset({"extensions", "extras", "name"})
 """The members that every glTF object may have."""
 
@@ -76,8 +92,9 @@ def report_unknown(owner: Reader, known: frozenset[str], what: str) -> None:
             if owner.diagnostics.has_room(UNKNOWN_PROPERTY):
                 missing = (other for other in sorted(known - keys) if other not in _COMMON)
                 suggestion = did_you_mean(key[:60], missing, similar=0.75)
-            if key == "halfExtents" and "size" in known:  # Bullet's own word, and half as long
-                suggestion = "; did you mean 'size', the whole edges?"
+            for word, needed, hint in _HINTS:
+                if key == word and needed in known:
+                    suggestion = f"; {hint}"
             owner.report(UNKNOWN_PROPERTY, key, key=key[:60], owner=what, suggestion=suggestion)
 
 

@@ -38,7 +38,7 @@ from gltf_bullet.transforms import FloatArray, Pose, matrices_from_quats
 BODIES_BEGIN_INSIDE = note(
     "BODIES_BEGIN_INSIDE",
     "the body begins about {depth:.3g} m deep inside of node {other}, to which no joint connects "
-    "it; they are let out slowly",
+    "it; they are let out slowly{more}",
 )
 HEAVY_ON_LIGHT = note(
     "HEAVY_ON_LIGHT",
@@ -59,6 +59,8 @@ _NEAR: Final = 2e-3
 """Gap [m] up to which two bodies count as touching."""
 _RATIO: Final = 999.0
 """Ratio of masses from which on a stack sinks by centimetres at 60 Hz (measured at 1000)."""
+_MOST_NOTES: Final = 5
+"""Pairs inside of each other that are named, the deepest first; a shape of wrong size has many."""
 _MOST_PAIRS: Final = 2000
 """Pairs of shapes that are looked at; each takes 0.2 ms."""
 
@@ -90,13 +92,19 @@ def note_contacts(
     sizes: dict[int, float] = {}
     for part in parts:
         sizes[part.owner] = max(sizes.get(part.owner, 0.0), float(part.half.min()))
-    bodies = plan.bodies.bodies
+    bodies, inside = plan.bodies.bodies, {}
     for (node, other), depth in depths.items():
         if depth > max(_DEEP, _DEEP_SHARE * min(sizes[node], sizes[other])):
-            at = ROOT / "nodes" / node
-            diagnostics.report(BODIES_BEGIN_INSIDE, at, depth=depth, other=other)
+            inside[node, other] = depth
         elif depth > -_NEAR and node in bodies and other in bodies:
             _note_weight(bodies[node], bodies[other], diagnostics)
+    deepest = sorted(inside, key=lambda pair: -inside[pair])[:_MOST_NOTES]
+    for node, other in deepest:
+        left = len(inside) - len(deepest) if (node, other) == deepest[-1] else 0
+        diagnostics.report(
+            BODIES_BEGIN_INSIDE, ROOT / "nodes" / node, depth=inside[node, other], other=other,
+            more=f"; so do {left} further pairs, less deep" if left else "",
+        )  # fmt: skip
 
 
 def _note_weight(one: BodyPlan, other: BodyPlan, diagnostics: Diagnostics) -> None:

@@ -14,6 +14,7 @@ from gltf_bullet.number_ranges import WORLD
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.bodies import BodyPlans, plan_bodies
 from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.buried_triangles import report_buried_triangles
 from gltf_bullet.planning.contacts.surfaces import ContactPlan, plan_contacts
 from gltf_bullet.planning.gravity import GravityPlan, plan_gravity
 from gltf_bullet.planning.inner_motion import InnerNode, plan_inner_nodes, report_animated_sizes
@@ -296,6 +297,7 @@ def plan_scene(
     if count > WORLD_BODIES:
         diagnostics.report(TOO_MANY_BODIES, ROOT, count=count, allowed=WORLD_BODIES)
     report_crowds(bodies.bodies.values(), diagnostics)
+    report_buried_triangles(bodies, diagnostics)
     triggers = plan_triggers(
         physics,
         bodies=bodies,

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, JsonPointer, note
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.model import Box, DofKind, JointDescription, PhysicsMaterial, PhysicsScene, Sphere
+from gltf_bullet.model import (
+    Box,
+    Collider,
+    DofKind,
+    JointDescription,
+    MotionKind,
+    PhysicsMaterial,
+    PhysicsScene,
+    Sphere,
+    Trigger,
+)
 from gltf_bullet.runtime.content import AssetContent
+from gltf_bullet.suggestions import did_you_mean
 
 ANGLE_IN_DEGREES = note(
     "ANGLE_IN_DEGREES",
@@ -24,8 +35,19 @@ COLLIDER_NOT_MESH_SIZE = note(
 )
 BODY_IN_NO_SCENE = note(
     "BODY_IN_NO_SCENE",
-    "no scene of the file has the nodes of {count} bodies (nodes {nodes}); viewers do not show "
-    "them",
+    "no scene of the file has the {what} (nodes {nodes}), which are neither shown nor simulated: a "
+    "node is in a scene's nodes or in its parent's children",
+)
+SYSTEM_OF_NOBODY = note(
+    "SYSTEM_OF_NOBODY",
+    "collideWithSystems names {names}, and no collider is in such a system: what has the filter "
+    "meets only what is in no system{suggestion}",
+)
+DRIVE_WITHOUT_FORCE = note("DRIVE_WITHOUT_FORCE", "maxForce is 0: the drive does nothing")
+BODY_BELOW_ANIMATION = note(
+    "BODY_BELOW_ANIMATION",
+    "the animation of node {ancestor} does not carry the body, which is dynamic and goes its own "
+    "way; a collider without a motion, or a motion that isKinematic, is carried{more}",
 )
 PHYSICS_IN_EXTRAS = note(
     "PHYSICS_IN_EXTRAS",
@@ -54,8 +76,13 @@ def physics_slips(content: AssetContent) -> tuple[Issue, ...]:
                 found.report(RESTITUTION_ABOVE_ONE, entry.pointer, got=entry.restitution)
         else:
             _note_angles(entry, found)
+            for drive in entry.drives:
+                if drive.max_force == 0.0:
+                    found.report(DRIVE_WITHOUT_FORCE, drive.pointer)
     _note_sizes(content, found)
-    _note_lost_bodies(content, found)
+    _note_lost_nodes(content, found)
+    _note_systems(content.physics, found)
+    _note_carried_bodies(content, found)
     _note_extras(content.document, found)
     return found.issues
 
@@ -125,25 +152,53 @@ def _mesh_size(document: Document, node: int) -> tuple[float, ...] | None:
     return tuple(high - low for low, high in zip(least, most, strict=True))
 
 
-def _note_lost_bodies(content: AssetContent, found: Diagnostics) -> None:
-    document, tree = content.document, content.tree
+def _note_lost_nodes(content: AssetContent, found: Diagnostics) -> None:
+    document, tree, physics = content.document, content.tree, content.physics
     roots: set[int] = set()
     for scene in document.objects("scenes"):
         nodes = scene.get("nodes")
         roots.update(k for k in (nodes if isinstance(nodes, list) else ()) if isinstance(k, int))
     if not roots:
         return  # a library of nodes
-    lost = []
-    for node in content.physics.motions:
-        top = node
-        while tree.parents[top] >= 0:
-            top = int(tree.parents[top])
-        if top not in roots:
-            lost.append(node)
-    if lost:
-        shown = ", ".join(map(str, lost[:5])) + (", ..." if len(lost) > 5 else "")
-        at = JsonPointer(f"/nodes/{lost[0]}")
-        found.report(BODY_IN_NO_SCENE, at, count=len(lost), nodes=shown)
+    owners: dict[tuple[str, str], Mapping[int, object]] = {
+        ("body", "bodies"): physics.motions, ("joint", "joints"): physics.joints,
+        ("collider", "colliders"): physics.colliders, ("trigger", "triggers"): physics.triggers,
+    }  # fmt: skip
+    lost = {
+        words: [node for node in table if not roots.intersection((node, *tree.ancestors(node)))]
+        for words, table in owners.items()
+    }
+    if nodes := sorted(set().union(*lost.values())):
+        shown = ", ".join(map(str, nodes[:5])) + (", ..." if len(nodes) > 5 else "")
+        counts = ", ".join(f"{len(of)} {words[len(of) > 1]}" for words, of in lost.items() if of)
+        found.report(BODY_IN_NO_SCENE, ROOT / "nodes" / nodes[0], what=counts, nodes=shown)
+
+
+def _note_systems(physics: PhysicsScene, found: Diagnostics) -> None:
+    owners: tuple[Collider | Trigger, ...] = (
+        *physics.colliders.values(), *physics.triggers.values()
+    )  # fmt: skip
+    filters = {id(o.filter): o.filter for o in owners if o.filter is not None}.values()
+    systems = {system for each in filters for system in each.systems}
+    for each in filters:
+        if each.collide_with and systems.isdisjoint(each.collide_with):
+            names = sorted(each.collide_with)
+            near = next(filter(None, (did_you_mean(name, systems) for name in names)), "")
+            shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+            found.report(SYSTEM_OF_NOBODY, each.pointer, names=shown, suggestion=near)
+
+
+def _note_carried_bodies(content: AssetContent, found: Diagnostics) -> None:
+    animated = {t.node for a in content.animations for t in a.tracks if t.node is not None}
+    below: dict[int, list[int]] = {}
+    for node, motion in content.physics.motions.items():
+        above = [k for k in content.tree.ancestors(node) if k in animated]
+        if above and motion.kind is MotionKind.DYNAMIC and node not in animated:
+            below.setdefault(above[0], []).append(node)
+    for ancestor, nodes in below.items():
+        more = f" (nor {len(nodes) - 1} others below it)" if len(nodes) > 1 else ""
+        at = ROOT / "nodes" / nodes[0]
+        found.report(BODY_BELOW_ANIMATION, at, ancestor=ancestor, more=more)
 
 
 def _note_extras(document: Document, found: Diagnostics) -> None:

@@ -18,11 +18,12 @@ user's own loop.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import TypeAlias
 
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
-from gltf_bullet.bullet.joints.joint_steps import JointSteps
+from gltf_bullet.bullet.joints.joint_steps import JointSteps, begin_in_worlds
 from gltf_bullet.bullet.session import (
     EngineSession,
     EngineSettings,
@@ -34,6 +35,11 @@ from gltf_bullet.errors import WorldChangedError
 from gltf_bullet.number_ranges import step_count
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
+
+CompiledCall: TypeAlias = "tuple[JointSteps, EngineSettings, int, int, bool]"
+"""What kernels step, settings of an engine step, the most steps, engine steps of each, and True if
+Python has something to do after each; a tuple, since one is made in each step.
+"""
 
 
 class StepProgram:
@@ -88,11 +94,20 @@ class StepProgram:
         """
         if count.__class__ is not int or count < 0:
             count = step_count(count)
-        done, is_alone = 0, alone or len(self._scenes) < 2
+        done, is_alone = 0, alone or self.has_one_scene
         if is_alone:
             done = self._make_compiled((caller,), count)
             if done == count:
                 return  # most steps of all
+        self._make_rest(caller, count, done, is_alone=is_alone)
+
+    @property
+    def has_one_scene(self) -> bool:
+        """True if no other scene is in the world."""
+        return len(self._scenes) < 2
+
+    def _make_rest(self, caller: SceneCore, count: int, done: int, *, is_alone: bool) -> None:
+        """Make the rest of some steps, of which ``done`` were made for a scene that is alone."""
         cores = (caller,) if is_alone else self._others_and(caller)
         events: dict[SceneCore, tuple[TriggerEvent, ...]] = {}
         if done and caller.events:
@@ -279,29 +294,41 @@ class StepProgram:
 
     def _make_compiled(self, cores: Sequence[SceneCore], count: int) -> int:
         """Make the next steps in one call of kernels; return how many, 0 if they need Python."""
+        call = self.prepare_compiled(cores, count)
+        if call is None:
+            return 0
+        joints, settings, most, parts, _ = call
+        return self.finish_compiled(cores, call, joints.begin(settings, most, parts))
+
+    def prepare_compiled(self, cores: Sequence[SceneCore], count: int) -> CompiledCall | None:
+        """Return what makes the next steps in one call of kernels, ``None`` if they need Python."""
         # Called in every step: a call is a hundredth of a cart-pole's step.
         whole, is_one = self._session.known_settings, len(cores) == 1
         parts = cores[0].engine_steps(whole) if is_one else _parts(cores, whole)
         settings = whole if parts == 1 else self._session.part_settings(whole, parts)
-        leaves_something = have_triggers = False
+        leaves_something = False
         for core in cores:
             if not core.may_be_compiled:
-                return 0
+                return None
             compiled = core.world.compiled_steps
             if not (compiled.are_possible(settings) and (is_one or compiled.may_join())):
-                return 0
+                return None
             if core.listeners or compiled.leave_something:
                 leaves_something, count = True, 1
-            if compiled.have_triggers:
-                have_triggers = True
         if leaves_something and parts > 1:
-            return 0
+            return None
         joints = compiled.joints if is_one else self._joints_of(cores)
         if parts > 1:
             self._session.divided_settings = settings  # kernels set the time step, and restore it
-        over, part, is_open, is_stepped = joints.make(settings, count, parts)
-        if have_triggers and not leaves_something:
-            leaves_something = any(core.world.compiled_steps.have_overlaps for core in cores)
+        return joints, settings, count, parts, leaves_something
+
+    def finish_compiled(self, cores: Sequence[SceneCore], call: CompiledCall, found: int) -> int:
+        """Process the outcome of such a call; return how many steps were made."""
+        joints, settings, _, parts, leaves_something = call
+        whole = self._session.known_settings
+        over, part, is_open, is_stepped = joints.finish(found, settings, parts)
+        for core in cores:
+            leaves_something = leaves_something or core.world.compiled_steps.have_overlaps
         if leaves_something and not is_open and (over or part):
             over, part = divmod(over * parts + part - 1, parts)
             is_open = is_stepped = True
@@ -331,6 +358,12 @@ class StepProgram:
         with _errors_of(cores):
             self._make_parts(cores, settings, part, parts, times)
         return over + 1
+
+    def finish_alone(self, caller: SceneCore, count: int, call: CompiledCall, found: int) -> None:
+        """Process the outcome of a call for a scene that is alone, and make the other steps."""
+        done = self.finish_compiled((caller,), call, found)
+        if done < count:
+            self._make_rest(caller, count, done, is_alone=True)
 
     def _joints_of(self, cores: Sequence[SceneCore]) -> JointSteps:
         """Return the joints of scenes that are stepped together; each must have some."""
@@ -392,6 +425,48 @@ def _is_whole(core: SceneCore) -> bool:
     except WorldChangedError:
         return False
     return True
+
+
+# --- many worlds: copies of an environment --------------------------------------------------------
+
+
+def step_worlds(cores: Sequence[SceneCore], count: int) -> None:
+    """Advance scenes of different worlds by ``count`` steps, each as its ``step`` does.
+
+    Those that need no Python and are alone in their world are stepped in one call of kernels.
+
+    Raises:
+        SceneRemovedError: A scene was removed.
+        WorldChangedError: A world is not the one that its scene was loaded into.
+    """
+    with ExitStack() as locks:
+        for core in cores:
+            locks.enter_context(core.session.lock)
+        programs = [core.session.shared(StepProgram) for core in cores]
+        together = []
+        errors: list[Exception] = []
+        for core, program in zip(cores, programs, strict=True):
+            call = program.prepare_compiled((core,), count) if program.has_one_scene else None
+            if call is not None:
+                together.append((core, program, call))
+                continue
+            with _kept_for_later(errors):
+                program.step(core, count)
+        found = begin_in_worlds([call[:4] for _, _, call in together])
+        for (core, program, call), outcome in zip(together, found, strict=True):
+            with _kept_for_later(errors):
+                program.finish_alone(core, count, call, outcome)
+        if errors:
+            raise errors[0]
+
+
+@contextmanager
+def _kept_for_later(errors: list[Exception]) -> Iterator[None]:
+    """Let the other worlds be stepped before an error is raised."""
+    try:
+        yield
+    except Exception as error:
+        errors.append(error)
 
 
 # --- ``gb.step_world``: a step of a world for callers without a scene of it -----------------------

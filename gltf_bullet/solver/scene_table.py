@@ -52,10 +52,8 @@ class _SceneColumns(NamedTuple):
     """Integers that say what is read of a scene and applied to it."""
     ownership: int = 2
     """Integers that tell a scene's bodies from others with the same ids."""
-    touch: int = 2
-    """Integers of the contact table of the last step."""
-    touch_values: int = 2
-    """Floats of that table."""
+    touches: int = 2
+    """Integers of the contact tables: see ``engine.contact_table``."""
     status: int = 1
     """Outcome of the solve."""
     touching: int = 1
@@ -90,7 +88,7 @@ def row_of(
     index: IntArray = _NO_INTS,
     values: FloatArray = _NO_FLOATS,
     engine: tuple[IntArray, IntArray, IntArray] = (_NO_INTS, _NO_INTS, _NO_INTS),
-    touch: tuple[IntArray, FloatArray] = (_NO_INTS, _NO_FLOATS),
+    touches: IntArray = _NO_INTS,
     sense: IntArray = _NO_INTS,
     free: FloatArray = _NO_FLOATS,
     slip: FloatArray = _NO_FLOATS,
@@ -99,7 +97,7 @@ def row_of(
 
     It holds addresses: whoever keeps it keeps the arrays as well.
     """
-    arrays = addresses(ints, floats, work, index, values, *engine, *touch)
+    arrays = addresses(ints, floats, work, index, values, *engine, touches)
     return np.array(
         [[*arrays, 0, 0, *addresses(sense), 0, *addresses(free, slip), 0, 1, 0]], dtype=np.int64
     )

@@ -56,7 +56,6 @@ from gltf_bullet.solver.newton import solve_islands
 from gltf_bullet.solver.outcomes import (
     EXTERNAL_DRIVE,
     LIMIT_EXCEEDED,
-    MISPREDICTED,
     NEEDS_ROOM,
     NOT_CONVERGED,
     NOT_FINITE,
@@ -253,22 +252,11 @@ def compare_prediction(floats: FloatArray, work: FloatArray, articulation: Artic
 
 
 @kernel
-def _needs_motors(work: FloatArray, articulation: Articulation) -> bool:
-    """Tell whether velocity motors replace torques: a robot under its user's motors has none."""
-    if articulation.uses_motors:
-        for k in range(articulation.dof_count):
-            if work[articulation.motor_bound + k] != 0.0:
-                return True
-    return False
-
-
-@kernel
-def _flags(ints: IntArray, work: FloatArray) -> int:
+def _flags(ints: IntArray) -> int:
     """Collect the outcomes that follow from the switches of all articulations."""
     scene, status = scene_at(ints, 0), 0
     for k in range(scene.articulation_count):
         articulation = articulation_at(ints, ints[scene.articulations + k])
-        status |= MISPREDICTED if _needs_motors(work, articulation) else 0
         status |= OUTSIDE_LIMIT if articulation.outside_limit else 0
         status |= EXTERNAL_DRIVE if articulation.external_drive_started else 0
         status |= LIMIT_EXCEEDED if articulation.overshot_row else 0
@@ -319,7 +307,7 @@ def _solve_one(
             solve_islands(index, values)
             islands.targets_reduced = 0
         status = 0 if store_results(ints, floats, work, index, values, dt) else NOT_FINITE
-        status |= _flags(ints, work)
+        status |= _flags(ints)
         return status | (NOT_CONVERGED if islands.unconverged else 0)
     return NEEDS_ROOM if islands.needed else 0
 
@@ -545,6 +533,8 @@ def _write_commands(
         work[targets + k], work[bounds + k] = 0.0, 0.0
         joint = ints[articulation.frame_joint + ints[articulation.dof_frame + dof]]
         is_free = floats[articulation.externally_driven + dof] == 0.0
+        if not is_free:  # its motor is another one now
+            ints[articulation.own_motor + k] = 0
         is_axis = joint == REVOLUTE or joint == PRISMATIC
         if articulation.uses_motors and is_axis and is_free:
             rows = work[articulation.all_row_force + dof]

@@ -273,6 +273,29 @@ def test_sockets_of_other_types_make_an_operation_of_an_extension_unknown() -> N
     assert findings(g.graph()) == [(UNSUPPORTED, "/declarations/0")]
 
 
+@pytest.mark.parametrize(
+    ("name", "extension", "hint"),
+    [
+        ("event/rigid_body_triggerEntered", "", 'with "extension": "KHR_physics_rigid_bodies"?'),
+        (
+            "event/rigidBodyTriggerEntered",
+            "KHR_physics_rigid_bodies",
+            "did you mean 'event/rigid_body_triggerEntered'",
+        ),
+        ("math/add", "KHR_physics_rigid_bodies", "without an extension?"),
+        ("math/addition", "", "did you mean 'math/add"),
+    ],
+)
+def test_an_unknown_operation_is_led_to_one_that_is_known(
+    name: str, extension: str, hint: str
+) -> None:
+    g = GraphBuilder()
+    g.add(name, **({"extension": extension} if extension else {}))
+    diagnostics = Diagnostics()
+    read_graphs(document([g.graph()]), diagnostics)
+    assert any(hint in issue.message for issue in diagnostics.issues)
+
+
 def document(graphs: Any, *, required: bool = False, **more: Any) -> dict[str, Any]:
     names = ["KHR_interactivity"]
     return {

@@ -454,7 +454,7 @@ class ArticulationSet(JointedLinks):
         motors = arena.ints[arena.own_motors].copy()  # these describe the engine's present motors
         arena.ints[:], arena.floats[:] = moment.ints, moment.floats
         arena.ints[arena.own_motors] = motors
-        self.solver.forget_motors()
+        self.solver.io.forget_bases()
         for articulation in self.articulations:
             articulation.follow_recovery()
         return True
@@ -468,7 +468,7 @@ class ArticulationSet(JointedLinks):
         for articulation, is_ours in zip(self.articulations, are_ours, strict=True):
             articulation.motor_force_is_old[:] = 1.0
             articulation.idle_steps[is_ours] = OLD_READING
-        self.solver.forget_motors()
+        self.solver.io.forget_bases()
         for articulation in self.articulations:
             articulation.follow_recovery()
         self.controls.restore_drives(state.drives)

@@ -18,7 +18,7 @@ from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.joints.solving.scene_islands import ALL_STAGES, cells_of
 from gltf_bullet.bullet.joints.solving.world_contacts import WorldContacts
 from gltf_bullet.bullet.session import EngineSettings
-from gltf_bullet.numba_aot import IntTable
+from gltf_bullet.numba_aot import IntTable, address_of, addresses
 from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.engine.stepping import (
     AT_ONCE,
@@ -27,9 +27,9 @@ from gltf_bullet.solver.engine.stepping import (
     FIND_CONTACTS,
     FORCES,
     READ,
-    STEP,
     WHOLE_STEP,
     advance,
+    advance_worlds,
 )
 from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.scene_table import PREPARE, SCENE
@@ -80,20 +80,6 @@ class _KernelTable:
             self._rows, self._table = rows, np.concatenate(rows)
             self._cells = cells_of(self._table)
         return self._table, self._cells
-
-    def recall_contacts(self, table: IntTable) -> bool:
-        """Look up the contacts of scenes whose touching links are not those of the last step.
-
-        Args:
-            table: Table of these scenes, as kernels have left it.
-
-        Returns:
-            True if all were found among earlier steps': kernels may try again.
-        """
-        rows = self.solvers[0].contacts.fetch()
-        unknown = np.flatnonzero(table[:, SCENE.touching] < 0).tolist()
-        known = [k for k in unknown if self.solvers[k].recall_contacts(rows)]
-        return len(known) == len(unknown)
 
 
 class JointSteps:
@@ -159,10 +145,6 @@ class JointSteps:
         group = self._table if len(solvers) == len(self._solvers) else _KernelTable(solvers)
         table, _ = group.now()
         found = int(advance(table, FORCES, dt, *gravity))
-        if found & outcomes.NEW_CONTACTS and not found & _CANNOT:
-            group.recall_contacts(table)
-            table, _ = group.now()
-            found = int(advance(table, FORCES, dt, *gravity))
         if found & _CANNOT:
             return ()
         if found & outcomes.NEW_CONTACTS:
@@ -178,10 +160,11 @@ class JointSteps:
 
     # --- whole steps --------------------------------------------------------------------------
 
-    def make(self, settings: EngineSettings, count: int, parts: int = 1) -> MadeSteps:
+    def begin(self, settings: EngineSettings, count: int, parts: int) -> int:
         """Make the world's next steps in one call, as long as nothing in them needs Python.
 
-        Call it only if nothing else acts in these steps, and after ``EngineIo.learn``.
+        Call it only if nothing else acts in these steps, and after ``EngineIo.learn``; then
+        :meth:`finish`.
 
         Args:
             settings: Settings of the world in an engine step.
@@ -189,45 +172,41 @@ class JointSteps:
             parts: Number of engine steps in each.
 
         Returns:
+            The outcome of the last one: see :mod:`gltf_bullet.solver.outcomes`.
+        """
+        table, stages = self._prepare(count, parts)
+        gx, gy, gz = settings.gravity
+        return advance(table, stages, settings.time_step, gx, gy, gz)
+
+    def _prepare(self, count: int, parts: int) -> tuple[IntTable, int]:
+        stages, steps = WHOLE_STEP, min(count, AT_ONCE)
+        if not self._is_one:
+            stages |= BY_SCENE
+        for solver in self._solvers:
+            io = solver.io
+            if io.is_blind:
+                io.look_around()
+            if solver.external_forces:
+                steps = 1
+        islands = self._solvers[0].islands
+        # Spelled out for one scene: of a cart-pole's step a call is a hundredth.
+        table, cells = (islands.row, islands.cells) if self._is_one else self._table.now()
+        cells[SCENE.steps], cells[SCENE.parts] = steps, parts
+        return table, stages
+
+    def finish(self, found: int, settings: EngineSettings, parts: int) -> MadeSteps:
+        """Process the outcome of :meth:`begin`.
+
+        Returns:
             The steps that were made: none if the world or its contacts have changed.
 
         Raises:
             EngineError: A force is not finite; the engine was given nothing.
         """
-        dt, gravity = settings.time_step, settings.gravity
-        stages = WHOLE_STEP
-        if not self._is_one:
-            stages |= BY_SCENE
-        steps = min(count, AT_ONCE)
-        solvers = self._solvers
-        for solver in solvers:
-            io = solver.io
-            if io.is_blind:
-                io.look_around()
-            if io.commands.has_motors:  # they are set between the solve and the engine's step
-                if parts > 1:
-                    return _NONE_MADE
-                stages &= ~STEP
-                steps = 1
-            elif solver.external_forces:
-                steps = 1
+        dt, gravity, solvers = settings.time_step, settings.gravity, self._solvers
         islands = solvers[0].islands
-        # Spelled out for one scene: of a cart-pole's step a call is a hundredth.
         table, cells = (islands.row, islands.cells) if self._is_one else self._table.now()
-        cells[SCENE.steps], cells[SCENE.parts] = steps, parts
-        gx, gy, gz = gravity
-        found = advance(table, stages, dt, gx, gy, gz)
-        if (
-            found & outcomes.NEW_CONTACTS
-            and not found & _CANNOT
-            and self._table.recall_contacts(table)
-        ):
-            table, cells = self._table.now()
-            cells[SCENE.steps], cells[SCENE.parts] = steps, parts
-            found = advance(table, stages, dt, gx, gy, gz)
-        made = int(not found & outcomes.NOT_MADE)
-        if stages & STEP:
-            made = cells[SCENE.steps] * parts + cells[SCENE.part]
+        made = cells[SCENE.steps] * parts + cells[SCENE.part]
         if found & outcomes.NOT_MADE:  # unless a body is lost, it was the first
             return MadeSteps(*divmod(made, parts)) if made else _NONE_MADE
         if found & _STEPPED and not found & ~outcomes.OVER:  # most steps of all
@@ -247,6 +226,30 @@ class JointSteps:
             solvers[0].take_closed(found)
         over, part = divmod(made - 1, parts)
         return MadeSteps(over, part, is_open=True, is_stepped=bool(found & _STEPPED))
+
+
+def begin_in_worlds(
+    calls: Sequence[tuple[JointSteps, EngineSettings, int, int]],
+) -> list[int]:
+    """Call :meth:`JointSteps.begin` for scenes that are alone in their worlds, all at once.
+
+    Args:
+        calls: The joints of each scene, and the arguments.
+
+    Returns:
+        The outcome of each.
+    """
+    if not calls:
+        return []
+    rows, settings = list[list[int]](), list[float]()
+    for joints, engine, count, parts in calls:
+        table, stages = joints._prepare(count, parts)  # noqa: SLF001
+        rows.append([*addresses(table.reshape(-1)), stages, 0])
+        settings += (engine.time_step, *engine.gravity)
+    table = np.array(rows, dtype=np.int64)
+    advance_worlds(table, np.array(settings), address_of(advance))
+    found: list[int] = table[:, 3].tolist()
+    return found
 
 
 def _take(

@@ -184,14 +184,6 @@ class SceneArrays:
         found: IntArray = getattr(self, array)[where].reshape(shape)
         return found
 
-    def externally_driven(self) -> list[float]:
-        """1 for axes that motors of others drive, in the order of commands."""
-        found: list[float] = []
-        for layout in self.records:
-            dofs = self.numbers(layout, "command_dof")
-            found += self.view(layout, "externally_driven")[dofs].tolist()
-        return found
-
     def memory(self) -> tuple[FloatArray, IntArray]:
         """A copy of what one step leaves to the next."""
         floats = [self.floats[layout.memory] for layout in self.records]

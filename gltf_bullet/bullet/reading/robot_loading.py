@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -56,6 +57,8 @@ _FORESEEN: Final = (
     "Couldn't parse vector3", "Workaround activated",
 )  # fmt: skip
 """Lines of PyBullet that are left out: our issues say the same better, or they do not matter."""
+_MOST_SECONDS: Final = 300.0
+"""[s] Most time on the wall that PyBullet may take for a robot."""
 _LONGEST: Final = 400
 """Largest number of characters of PyBullet's output in an issue."""
 
@@ -74,13 +77,18 @@ def try_robot(call: str, file: Path, *, fixed_base: bool, flags: int) -> str:
         flags: Flags of ``loadURDF``.
 
     Raises:
-        RefusedError: PyBullet raises, or its process ends.
+        RefusedError: PyBullet raises, its process ends, or it does not end in time.
     """
     if not sys.executable:  # Python within another program
         return ""
     arguments = (call, str(file.absolute()), str(int(fixed_base)), str(flags))
     with start(python_command(_PROGRAM, *arguments)) as done:
-        out, _ = done.communicate()
+        try:
+            out, _ = done.communicate(timeout=_MOST_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise RefusedError(f"it takes longer than {_MOST_SECONDS:g} s") from None
+        finally:
+            done.kill()
     said = out.decode("utf-8", "replace").replace(f"{file.parent}{os.sep}", "")
     if done.returncode == 0:
         return said
@@ -190,7 +198,9 @@ def read_robot(
                 with_gravity=False,
                 # Files that we wrote for PyBullet have the content of files that the robot may
                 # name.
-                may_read=lambda found: found.parent == file.parent or folders.holds(found),
+                may_read=lambda found: (
+                    found.resolve().is_relative_to(file.parent.resolve()) or folders.holds(found)
+                ),
             )
         except pybullet.error as error:
             why = f"{error} (it has {len(robot.links)} links; one body can have 128)"

@@ -68,6 +68,9 @@ class Engine:
     set_time_step: int = _function("b3PhysicsParamSetTimeStep")
     control_command: int = _function("b3JointControlCommandInit2")
     set_force: int = _function("b3JointControlSetDesiredForceTorque")
+    set_speed: int = _function("b3JointControlSetDesiredVelocity")
+    set_speed_gain: int = _function("b3JointControlSetKd")
+    set_largest_force: int = _function("b3JointControlSetMaximumForce")
     force_command: int = _function("b3ApplyExternalForceCommandInit")
     force: int = _function("b3ApplyExternalForce")
     torque: int = _function("b3ApplyExternalTorque")
@@ -141,8 +144,15 @@ class Plan:
     """Offset of a switch for each body id: 1 if its contacts belong to the solve."""
     start_count: int
     """Count of these switches; 0 if the scene touches nothing."""
+    motor_targets: int
+    """First number of the velocities for the engine's motors in the work array, in the order of the
+    commands."""
+    motor_bounds: int
+    """Likewise of the largest forces of these motors."""
     motors: int
-    """First number of the motors' forces in the work array, in the order of the commands."""
+    """Likewise of the forces that all motors have exerted."""
+    own_motors: int
+    """First of the switches of motors that are ours in the integers, in the same order."""
     loop_count: int
     """Count of the constraints that close loops."""
     loops: int

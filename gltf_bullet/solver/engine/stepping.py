@@ -42,7 +42,7 @@ from gltf_bullet.solver.engine.calls import (
     user_data,
 )
 from gltf_bullet.solver.engine.commands import apply_commands
-from gltf_bullet.solver.engine.contact_table import contact_table_at, has_contacts, reuse_contacts
+from gltf_bullet.solver.engine.contact_table import free_bodies_of, has_contacts, reuse_contacts
 from gltf_bullet.solver.engine.free_steps import after_part, before_part
 from gltf_bullet.solver.engine.slip import watch_slip
 from gltf_bullet.solver.outcomes import (
@@ -236,8 +236,7 @@ def _find_contacts(
             continue
         known = reuse_contacts(
             engine, client,
-            ints_at(scenes, row, SCENE.touch),
-            floats_at(scenes, row, SCENE.touch_values),
+            ints_at(scenes, row, SCENE.touches),
             ints_at(scenes, row, SCENE.island_ints),
             floats_at(scenes, row, SCENE.island_floats),
             dt, gx, gy, gz,
@@ -256,10 +255,10 @@ def _address_of_row(scenes: IntTable, row: int) -> int:
 
 @kernel
 def _free_bodies(scenes: IntTable, row: int) -> int:
-    """Count of the free bodies in the contact table of a scene."""
+    """Count of the free bodies in the contact table that a scene uses."""
     if scenes[row, SCENE.touching] == 0:
         return 0
-    return contact_table_at(ints_at(scenes, row, SCENE.touch), 0).free_count
+    return int(free_bodies_of(ints_at(scenes, row, SCENE.touches)))
 
 
 @kernel
@@ -382,6 +381,7 @@ def _go_through(
                 engine,
                 client,
                 ints_at(scenes, row, SCENE.plan),
+                ints_at(scenes, row, SCENE.ints),
                 floats_at(scenes, row, SCENE.floats),
                 floats_at(scenes, row, SCENE.work),
             )
@@ -475,6 +475,26 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
         change_time_step(engine, client, known_time_step(engine))
     scenes[0, SCENE.steps], scenes[0, SCENE.part] = made // parts, made % parts
     return last
+
+
+@entry
+def advance_worlds(calls: IntTable, settings: FloatArray, function: int) -> int:
+    """Call :func:`advance` for scenes of different worlds, each alone in its own.
+
+    Args:
+        calls: A row each: address and width of its row of the table of scenes, stages, and room for
+            the outcome.
+        settings: Four numbers each: length of an engine step [s], gravity [m/s^2].
+        function: Address of :func:`advance` as a C function.
+
+    Returns:
+        0.
+    """
+    for k in range(len(calls)):
+        dt, gx, gy, gz = settings[4 * k : 4 * k + 4]
+        one = (calls[k, 0], 1, calls[k, 1], calls[k, 2], dt, gx, gy, gz)
+        calls[k, 3] = call(function, one)
+    return 0
 
 
 @entry

@@ -21,7 +21,6 @@ from gltf_bullet.bullet.bodies.foreign_bodies import is_immovable, read_free_bod
 from gltf_bullet.bullet.exchange.contact_memory import (
     FoundContacts,
     between_links,
-    contacts_of,
     with_body_ids,
 )
 from gltf_bullet.bullet.exchange.native_calls import python_contacts
@@ -395,10 +394,6 @@ class ContactReader:
         """Sorted ids of bodies whose contacts the solve includes."""
         return sorted(self._starts) if self._is_solid else []
 
-    def own_rows(self, rows: FloatArray) -> FloatArray:
-        """Return the contacts of bodies that the solve includes."""
-        return contacts_of(rows, self._starts)
-
     @property
     def reads_engine(self) -> bool:
         """True if the next :meth:`read` asks the engine."""
@@ -502,11 +497,6 @@ class Touching:
             values=self.free_bodies,
             starts=self._reader.starts,
         )
-
-    @property
-    def own_rows(self) -> FloatArray:
-        """The contacts of the scene's own bodies, ROW_SIZE numbers each."""
-        return self._reader.own_rows(self._arrays[0])
 
     def follow(self, starts: Collection[int]) -> bool:
         """Find all that is connected with some bodies by contacts; return True if anything is."""

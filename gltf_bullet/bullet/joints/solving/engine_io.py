@@ -70,7 +70,6 @@ class EngineIo:
             arena.work[arena.motor_targets],
             arena.work[arena.motor_bounds],
             arena.ints[arena.own_motors],
-            arena.externally_driven,
         )
         """Forces and motors by PyBullet's calls."""
         self._states = MultibodyStates(
@@ -88,8 +87,9 @@ class EngineIo:
         return 0 if self._states.read() else outcomes.STATE_LOST
 
     def apply(self) -> None:
-        """Apply the forces that the solve has found."""
+        """Apply the forces that the solve has found, and set its motors."""
         self.commands.apply()
+        self.commands.set_motors()
 
     def close_loops(self, dt: float) -> int:
         """Move the coordinates in the arena so that loops are closed, after a step of ``dt`` [s].
@@ -214,13 +214,14 @@ def connect(
         found = advance(islands.row, stepping.READ, 0.0, 0.0, 0.0, 0.0)
         return not found and state.tobytes() == seen
 
-    told = io.commands.targets
-    joints = memo.get(_JOINT_TABLES, lambda: joint_tables(session.client_id, sources, told))
+    targets = io.commands.targets
+    joints = memo.get(_JOINT_TABLES, lambda: joint_tables(session.client_id, sources, targets))
     if joints is None:
         return io
     ids = [body for body, *_ in sources]
-    first, exerted = arena.commands.start, arena.motor_forces.start
-    plan = scene_plan(joints, ids, first, exerted, starts, loops)
+    places = (arena.commands, arena.motor_targets, arena.motor_bounds, arena.motor_forces)
+    commands = [place.start for place in places]
+    plan = scene_plan(joints, ids, commands, arena.own_motors.start, starts, loops)
     islands.connect((world.engine, plan, ownership_numbers(session, body_ids)), free=free)
     if memo.get(_ANSWERS, answers):
         return NativeIo(io, islands, world.contacts, meet_nothing)

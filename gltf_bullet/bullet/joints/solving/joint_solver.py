@@ -208,7 +208,6 @@ class JointSolver:
     def require_found(self, found: int) -> None:
         """Raise ``EngineError`` if an outcome says ``STATE_LOST``; joints get their last states."""
         if found & outcomes.STATE_LOST:
-            self.io.commands.has_motors = True
             raise EngineError(self.warnings.name_lost(are_back=self._restore_joints()))
 
     def _restore_joints(self) -> bool:
@@ -267,13 +266,6 @@ class JointSolver:
         if status & outcomes.NOT_FINITE:
             raise EngineError(self.warnings.explain())
 
-    def recall_contacts(self, rows: FloatArray) -> bool:
-        """Look up contacts of links that have touched before; return True if kernels may try again.
-
-        ``rows``: the world's contacts, ROW_SIZE numbers each.
-        """
-        return self.islands.recall_contacts(self.contacts.own_rows(rows))
-
     def note(self, dt: float, gravity: Sequence[float]) -> None:
         """Record a step whose forces were applied."""
         self.last = (dt, gravity)
@@ -292,7 +284,7 @@ class JointSolver:
             EngineError: A force is not finite; the engine was given nothing.
         """
         self.is_known = True
-        if not (found & _EVENTFUL or self.io.commands.has_motors):
+        if not found & _EVENTFUL:
             self.note(dt, gravity)
             return
         while found & outcomes.NEEDS_ROOM:
@@ -318,9 +310,6 @@ class JointSolver:
         if not is_applied:
             self.io.apply()
         self.note(dt, gravity)
-        commands = self.io.commands
-        if status & outcomes.MISPREDICTED or commands.has_motors:
-            commands.set_motors()
 
     def close_loops(self) -> None:
         """Close the loops that the last engine step has opened."""
@@ -344,11 +333,6 @@ class JointSolver:
             for articulation in self.articulations
             if self.arena.record(articulation.record).closure_count
         ]
-
-    def forget_motors(self) -> None:
-        """Set our motors anew in the next step: the engine's are not the restored ones."""
-        self.io.commands.forget()
-        self.io.forget_bases()
 
     def solve_touching(
         self,

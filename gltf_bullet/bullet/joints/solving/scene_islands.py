@@ -8,11 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from gltf_bullet.bullet.exchange.contact_memory import (
-    NO_CONTACTS,
-    TouchMemory,
-    TouchPattern,
-    contact_pattern,
-    make_memory,
+    TouchMemories,
 )
 from gltf_bullet.bullet.exchange.native_calls import NO_NATIVE
 from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
@@ -20,7 +16,6 @@ from gltf_bullet.bullet.joints.solving.contact_reader import Touching
 from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.articulation_arrays import PARTICIPATION
-from gltf_bullet.solver.contact_following import ROW_SIZE, places
 from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.islands import FREE, allocate, islands_at
 from gltf_bullet.solver.scene_table import (
@@ -36,8 +31,6 @@ from gltf_bullet.solver.scene_table import (
 from gltf_bullet.transforms import FloatArray, IntArray
 
 ALL_STAGES = OPEN | GATHER | SOLVE | REDUCE_TARGETS | FINISH
-_MOST_PATTERNS = 64
-"""Largest number of contact patterns in the memory."""
 _SPARE = 1.5
 """Factor of spare room in new arrays: the number of contacts changes."""
 
@@ -57,11 +50,7 @@ class SceneIslands:
         """Table of the scene's free bodies."""
         self._slip: FloatArray = np.zeros(0)
         """Table of its bodies whose friction follows their slip."""
-        self._touch = NO_CONTACTS
-        self._touches: dict[TouchPattern, TouchMemory] = {}
-        """Memories by contact pattern: feet that come and go touch in the same few ways."""
-        self._most_marked = 0
-        self._marks: IntArray = places(0)
+        self._touches = TouchMemories()
         self._rows = sum(
             int(arena.record(record).total_rows) for record in arena.records
         ) + 6 * int(arena.header.cut_count)
@@ -77,8 +66,8 @@ class SceneIslands:
         """Return the row of a scene's arrays with these islands."""
         if arena is self.arena:
             return row_of(
-                *arena.arrays, self.index, self._values, self.native, self._touch, self._watcher,
-                self._free, self._slip,
+                *arena.arrays, self.index, self._values, self.native, self._touches.numbers,
+                self._watcher, self._free, self._slip,
             )  # fmt: skip
         if arena not in self._guests:
             self._guests[arena] = row_of(*arena.arrays, self.index, self._values)
@@ -106,27 +95,7 @@ class SceneIslands:
 
     def forget(self) -> None:
         """Clear the memory of contacts, which is void if the world has changed."""
-        self._touch[0][:1] = 0
-        self._touches.clear()
-
-    def recall_contacts(self, rows: FloatArray) -> bool:
-        """Use the memory of an earlier step with the same pattern of contacts; False without one.
-
-        Args:
-            rows: The contacts of the scene's own bodies, ROW_SIZE numbers each.
-        """
-        known = self._touches.get(self._pattern(rows)) if self._touches and len(rows) else None
-        if known is None or known is self._touch:
-            return False
-        self._touch = known
-        self._renew_row()
-        return True
-
-    def _pattern(self, rows: FloatArray) -> TouchPattern:
-        count = len(rows) // ROW_SIZE
-        if count > self._most_marked:
-            self._most_marked, self._marks = 2 * count, places(2 * count)
-        return contact_pattern(rows, self._marks)
+        self._touches.forget()
 
     # --- the solve ----------------------------------------------------------------------------
 
@@ -180,13 +149,7 @@ class SceneIslands:
         found = touching.found() if self.native is not NO_NATIVE else None
         if found is not None:
             _, rows, contacts, _, _ = self._room
-            self._touch = make_memory(found, min(contacts, (rows - self._rows) // 3))
-            pattern = self._pattern(touching.own_rows)
-            self._touches.pop(pattern, None)
-            self._touches[pattern] = self._touch
-            if len(self._touches) > _MOST_PATTERNS:
-                del self._touches[next(iter(self._touches))]
-            self._renew_row()
+            self._touches.add(found, min(contacts, (rows - self._rows) // 3))
 
     def _borrow(
         self, touching: Touching, k: int, dt: float, gravity: Sequence[float]
