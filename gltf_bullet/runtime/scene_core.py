@@ -269,9 +269,19 @@ class SceneCore:
     @property
     def may_be_compiled(self) -> bool:
         """True if kernels may make the next step, as far as nodes and animations are concerned."""
-        if self._is_busy or self.is_removed or self.world.free.forces or self._start.is_wanted:
-            return False
-        return self.acting is None or self.acting.is_idle
+        return not self.acts and self.may_be_compiled_once_begun
+
+    @property
+    def may_be_compiled_once_begun(self) -> bool:
+        """Likewise of a step in which behavior graphs have acted already."""
+        return not (
+            self._is_busy or self.is_removed or self.world.free.forces or self._start.is_wanted
+        )
+
+    @property
+    def acts(self) -> bool:
+        """True if a behavior graph has something to do before the next step."""
+        return self.acting is not None and not self.acting.is_idle
 
     def engine_steps(self, settings: EngineSettings) -> int:
         """Return the number of engine steps that each step of the world needs for this scene.

@@ -198,6 +198,11 @@ class StepProgram:
         part_settings = self._session.part_settings(settings, parts)
         self._begin(cores, settings, part_settings)
         if parts == 1:
+            call = self.prepare_compiled(cores, 1, has_begun=True) if _acts(cores) else None
+            if call is not None:
+                joints, _, most, _, _ = call
+                if self.finish_compiled(cores, call, joints.begin(settings, most, parts)):
+                    return
             self._make_part(cores, settings)
             for core in cores:
                 core.world.end_step()
@@ -300,20 +305,25 @@ class StepProgram:
         joints, settings, most, parts, _ = call
         return self.finish_compiled(cores, call, joints.begin(settings, most, parts))
 
-    def prepare_compiled(self, cores: Sequence[SceneCore], count: int) -> CompiledCall | None:
-        """Return what makes the next steps in one call of kernels, ``None`` if they need Python."""
+    def prepare_compiled(
+        self, cores: Sequence[SceneCore], count: int, *, has_begun: bool = False
+    ) -> CompiledCall | None:
+        """Return what makes the next steps in one call of kernels, ``None`` if they need Python.
+
+        ``has_begun``: of the next step Python has done what comes before it.
+        """
         # Called in every step: a call is a hundredth of a cart-pole's step.
         whole, is_one = self._session.known_settings, len(cores) == 1
         parts = cores[0].engine_steps(whole) if is_one else _parts(cores, whole)
         settings = whole if parts == 1 else self._session.part_settings(whole, parts)
         leaves_something = False
         for core in cores:
-            if not core.may_be_compiled:
+            if not (core.may_be_compiled_once_begun if has_begun else core.may_be_compiled):
                 return None
             compiled = core.world.compiled_steps
             if not (compiled.are_possible(settings) and (is_one or compiled.may_join())):
                 return None
-            if core.listeners or compiled.leave_something:
+            if core.listeners or compiled.leave_something or (has_begun and core.acts):
                 leaves_something, count = True, 1
         if leaves_something and parts > 1:
             return None
@@ -407,6 +417,11 @@ def _parts(cores: Sequence[SceneCore], settings: EngineSettings) -> int:
     It follows from files and settings alone: a step is the same whatever moves in it.
     """
     return max([core.engine_steps(settings) for core in cores])
+
+
+def _acts(cores: Sequence[SceneCore]) -> bool:
+    """Tell whether behavior graphs have something to do in every step."""
+    return any(core.acts for core in cores)
 
 
 def _errors_of(cores: Sequence[SceneCore]) -> AbstractContextManager[object]:
