@@ -215,9 +215,9 @@ def test_limits_of_all_scenes_are_asked_before_any_takes_its_forces(
 
     monkeypatch.setattr(scene_islands, "solve", noted)
     batch.step()
-    last = (scene_islands.REDUCE_TARGETS, scene_islands.FINISH)
+    last = (scene_islands.SOLVE_REDUCE_TARGETS, scene_islands.SOLVE_FINISH)
     assert [call for call in calls if call[0] in last] == [
-        (scene_islands.REDUCE_TARGETS, 3), *((scene_islands.FINISH, 1),) * 3
+        (scene_islands.SOLVE_REDUCE_TARGETS, 3), *((scene_islands.SOLVE_FINISH, 1),) * 3
     ]  # fmt: skip
 
 

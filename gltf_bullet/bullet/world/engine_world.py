@@ -25,7 +25,11 @@ from gltf_bullet.bullet.bodies.deforming_bodies import (
 )
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, no_free_bodies
 from gltf_bullet.bullet.bodies.free_table import FreeTable
-from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies, unchanged_bodies
+from gltf_bullet.bullet.bodies.unchanged_bodies import (
+    NONE_UNCHANGED,
+    UnchangedBodies,
+    unchanged_bodies,
+)
 from gltf_bullet.bullet.body_ownership import BodyOwnership
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness, SoftState
@@ -109,7 +113,7 @@ SOLVER_NOT_COMPILED = note(
 _FEW_LINKS = 16
 """Largest number of links whose pairs are all tested."""
 
-_Return: TypeAlias = (
+_RestoredState: TypeAlias = (
     "tuple[EngineWorldState, EngineSnapshot | BodyStates, tuple[int, int], ArticulationMoment]"
 )
 """The last restored state; number of bodies then and the last one; and the joints' arrays."""
@@ -126,11 +130,12 @@ class EngineWorld:
         options: LoadOptions,
         visuals: VisualPlans,
         world_from_asset_xyzw: FloatArray,
-        kept: KeptBodies = NONE_KEPT,
+        kept: UnchangedBodies = NONE_UNCHANGED,
     ) -> None:
         """Create everything in ``plan``, for an asset of nodes ``tree()`` with this rotation.
 
-        On failure nothing stays in the world. ``kept``: bodies left there by :meth:`hand_over`.
+        On failure nothing stays in the world. ``kept``: bodies that :meth:`remove_changed_bodies`
+        has left there.
 
         Raises:
             EngineError: PyBullet refused something.
@@ -170,7 +175,7 @@ class EngineWorld:
             raise
         finally:
             painter.close()
-        self._last_return: _Return | None = None
+        self._last_restored: _RestoredState | None = None
         self.is_jointed = bool(self.articulations.articulations)
         self.articulations.connect(
             session, self._created, plan.memo, lambda: self._is_apart, self.free.motion.values
@@ -190,7 +195,7 @@ class EngineWorld:
         visuals: BodyVisuals,
         tree: Callable[[], NodeTree],
         options: LoadOptions,
-        kept: KeptBodies,
+        kept: UnchangedBodies,
     ) -> None:
         shapes, bodies = self.session.shapes, self.plan.bodies.bodies
         kinds, statics = self.plan.bodies.anywhere, self.plan.bodies.statics
@@ -408,7 +413,7 @@ class EngineWorld:
             self.articulations, self.kinematic_targets, self.triggers, self.fast, self.softness,
             self._links.slip_table,
             needs_python=self.gravity is not None or self.free.are_cruising,
-            is_watched=self.squeezed is not None,
+            has_kinematic_neighbours=self.squeezed is not None,
         )  # fmt: skip
 
     @cached_property
@@ -470,8 +475,8 @@ class EngineWorld:
         if self.gravity is not None:
             self.gravity.weigh()
         self.plan, self._table.bodies, self.motion.plans = plan, plan.bodies, bodies
-        if self._last_return is not None:
-            self.articulations.note_masses(self._last_return[3])
+        if self._last_restored is not None:
+            self.articulations.note_masses(self._last_restored[3])
         return True
 
     @property
@@ -517,7 +522,7 @@ class EngineWorld:
             self._division_issues += found.issues
         return steps
 
-    def learn_settings(self, settings: EngineSettings) -> None:
+    def adapt_to_settings(self, settings: EngineSettings) -> None:
         """Adapt surfaces to the present settings of the world."""
         if settings is not self.compiled_steps.settings:
             # The session returns the same object as long as no setting changes.
@@ -558,9 +563,9 @@ class EngineWorld:
         if self.is_jointed:
             self.articulations.solver.end_step()
 
-    def learn(self) -> None:
+    def accept_settings(self) -> None:
         """Accept the present world as the known one for compiled steps."""
-        self.articulations.solver.io.learn()
+        self.articulations.solver.io.accept_settings()
 
     def after_step(self, settings: EngineSettings, *, is_seen: bool = False) -> None:
         """Update joints, sliding surfaces, squeezed and fast bodies after an engine step.
@@ -672,18 +677,20 @@ class EngineWorld:
         """Restore a state: the whole world by the engine's snapshot, or our own bodies only."""
         if self.squeezed is not None:
             self.squeezed.restore(state.squeezed, self._created)
-        if not self._return_again(state, engine):
+        if not self._restore_changes(state, engine):
             self._restore(state, engine)
         self.fast.restore(state.fast)
         self.softness.restore(state.softness, self._created)
         self.articulations.contacts.recall(state.contacts, self._created)
 
-    def _return_again(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> bool:
+    def _restore_changes(
+        self, state: EngineWorldState, engine: EngineSnapshot | BodyStates
+    ) -> bool:
         """Restore only what steps have changed, if this is the state that was restored last.
 
         Every episode of an environment begins so; a full restore costs three times as much.
         """
-        last = self._last_return
+        last = self._last_restored
         if last is None or last[0] is not state or last[1] is not engine:
             return False
         bodies = self.session.last_body()
@@ -727,9 +734,9 @@ class EngineWorld:
             (engine.restore_again if is_whole else engine.restore)(self.session)
         self.articulations.restore(state.articulations)
         bodies, moment = self.session.last_body(), self.articulations.moment()
-        self._last_return = (state, engine, bodies, moment) if is_whole else None
+        self._last_restored = (state, engine, bodies, moment) if is_whole else None
 
-    def hand_over(self, plan: ScenePlan, edited: Collection[int]) -> KeptBodies:
+    def remove_changed_bodies(self, plan: ScenePlan, edited: Collection[int]) -> UnchangedBodies:
         """Remove all bodies but those that another plan leaves unchanged; return these.
 
         Args:
@@ -738,11 +745,11 @@ class EngineWorld:
         """
         if self.deforming.built or not self.session.is_alive():
             self.remove()
-            return NONE_KEPT
+            return NONE_UNCHANGED
         statics, bodies = unchanged_bodies(self.plan, plan)
         driven_statics, driven_bodies = map(set, self.kinematic_targets.nodes)
         free = self.free.id_of_node
-        kept = KeptBodies(
+        kept = UnchangedBodies(
             statics={node: self.static_ids[node] for node in statics - driven_statics},
             free={node: free[node] for node in bodies - driven_bodies - set(edited)},
             batched=frozenset(body for body in free.values() if body in self.free.batched),

@@ -17,7 +17,7 @@ in the last bits.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptBodies:
+class UnchangedBodies:
     """The bodies that a rebuilt scene takes over from the one before."""
 
     statics: Mapping[int, int] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class KeptBodies:
         return frozenset((*self.statics.values(), *self.free.values()))
 
 
-NONE_KEPT = KeptBodies()
+NONE_UNCHANGED = UnchangedBodies()
 
 
 def unchanged_bodies(before: ScenePlan, now: ScenePlan) -> tuple[set[int], set[int]]:
