@@ -259,7 +259,7 @@ class Episode:
     def fill(self) -> None:
         """Let the table have what only Python knows, before kernels look."""
         self.table.refresh()
-        if not self.table.needs_python:
+        if not self.table.needs_python(self):
             return
         sight, self.sight.seen = self.sight, None  # kernels have not read this step yet
         try:

@@ -18,8 +18,8 @@ user's own loop.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
 from typing import TypeAlias
 
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
@@ -465,29 +465,24 @@ def step_worlds(cores: Sequence[SceneCore], count: int) -> None:
             locks.enter_context(core.session.lock)
         programs = [core.session.shared(StepProgram) for core in cores]
         together = []
-        errors: list[Exception] = []
+        errors: list[Exception] = []  # raised when the other worlds have made their steps
         for core, program in zip(cores, programs, strict=True):
             call = program.prepare_compiled((core,), count) if program.has_one_scene else None
             if call is not None:
                 together.append((core, program, call))
                 continue
-            with _kept_for_later(errors):
+            try:
                 program.step(core, count)
+            except Exception as error:
+                errors.append(error)
         found = begin_in_worlds([call[:4] for _, _, call in together])
         for (core, program, call), outcome in zip(together, found, strict=True):
-            with _kept_for_later(errors):
+            try:
                 program.finish_alone(core, count, call, outcome)
+            except Exception as error:  # noqa: PERF203  # each world has its own
+                errors.append(error)
         if errors:
             raise errors[0]
-
-
-@contextmanager
-def _kept_for_later(errors: list[Exception]) -> Iterator[None]:
-    """Let the other worlds be stepped before an error is raised."""
-    try:
-        yield
-    except Exception as error:
-        errors.append(error)
 
 
 # --- ``gb.step_world``: a step of a world for callers without a scene of it -----------------------

@@ -18,7 +18,7 @@ from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.joints.solving.scene_islands import cells_of
 from gltf_bullet.bullet.joints.solving.world_contacts import WorldContacts
 from gltf_bullet.bullet.session import EngineSettings
-from gltf_bullet.numba_aot import IntTable, address_of, addresses
+from gltf_bullet.numba_aot import IntTable, address_of
 from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.engine.stepping import (
     AT_ONCE,
@@ -245,12 +245,12 @@ def begin_in_worlds(
     """
     if not calls:
         return []
-    rows, settings = list[list[int]](), list[float]()
+    rows, settings = list[int](), list[float]()
     for joints, engine, count, parts in calls:
-        table, stages = joints._prepare(count, parts)  # noqa: SLF001
-        rows.append([*addresses(table.reshape(-1)), stages, 0])
+        _, stages = joints._prepare(count, parts)  # noqa: SLF001
+        rows += (*joints._solvers[0].islands.place, stages, 0)  # noqa: SLF001
         settings += (engine.time_step, *engine.gravity)
-    table = np.array(rows, dtype=np.int64)
+    table = np.array(rows, dtype=np.int64).reshape(-1, 4)
     advance_worlds(table, np.array(settings), address_of(advance))
     found: list[int] = table[:, 3].tolist()
     return found

@@ -23,12 +23,12 @@ from gltf_bullet.solver.engine.calls import (
     BODY_SIZE,
     POINT_WORDS,
     Engine,
+    begin_call,
     body_at,
     byte_at,
     change_time_step,
     copy_point,
     engine_at,
-    engine_client,
     find_contacts,
     is_as_known,
     known_time_step,
@@ -456,7 +456,7 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
         The outcome of the last step: see ``outcomes``.
     """
     engine = engine_at(ints_at(scenes, 0, SCENE.engine), 0)
-    client, steps = engine_client(engine), scenes[0, SCENE.steps]
+    client, steps = begin_call(engine), scenes[0, SCENE.steps]
     scenes[0, SCENE.steps], scenes[0, SCENE.part] = 0, 0
     if client == 0:
         return REFUSED
@@ -520,7 +520,7 @@ def copy_contacts(scenes: IntTable, rows: FloatArray) -> int:
         How many there are, -1 where the engine does not answer.
     """
     engine = engine_at(ints_at(scenes, 0, SCENE.engine), 0)
-    client = engine_client(engine)
+    client = begin_call(engine)
     count = find_contacts(engine, client) if client else -1
     if count > len(rows) // ROW_SIZE:
         return count

@@ -13,7 +13,7 @@ from gltf_bullet.bullet.exchange.contact_memory import (
 from gltf_bullet.bullet.exchange.native_calls import NO_NATIVE
 from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
 from gltf_bullet.bullet.joints.solving.contact_reader import Touching
-from gltf_bullet.numba_aot import IntTable
+from gltf_bullet.numba_aot import IntTable, addresses
 from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.articulation_arrays import PARTICIPATION
 from gltf_bullet.solver.entries import prepare, solve
@@ -61,6 +61,8 @@ class SceneIslands:
         """The scene's row of the kernels' table."""
         self.cells = cells_of(self.row)
         """The numbers of :attr:`row`, read and written at a quarter of NumPy's cost."""
+        self.place: Sequence[int] = addresses(self.row[0])
+        """Address and length of :attr:`row`."""
 
     def _row_of(self, arena: SceneArrays) -> IntTable:
         """Return the row of a scene's arrays with these islands."""
@@ -90,7 +92,7 @@ class SceneIslands:
     def _renew_row(self) -> None:
         touching = self.cells[SCENE.touching]
         self.row = self._row_of(self.arena)
-        self.cells = cells_of(self.row)
+        self.cells, self.place = cells_of(self.row), addresses(self.row[0])
         self.cells[SCENE.touching] = touching
 
     def forget(self) -> None:
