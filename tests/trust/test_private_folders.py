@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -299,6 +300,53 @@ def test_without_a_home_and_an_entry_in_passwd_everything_works(shared: Path, ca
 
     assert heard(forked(VICTIM, without_anything)) == 0
     assert not list((shared / "here").iterdir())
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("owner", "mode", "users"),
+    [
+        (VICTIM, 0o700, {VICTIM}),
+        (VICTIM, 0o755, {VICTIM}),
+        (OTHER, 0o777, set()),
+        (0, 0o1777, set()),
+        (0, 0o755, {VICTIM, OTHER}),  # of the administrator: both read it, nobody writes it
+    ],
+)
+def test_two_users_may_name_one_cache_folder(
+    shared: Path, owner: int, mode: int, users: set[int]
+) -> None:
+    """Both load at the same time, and read only what nobody else can have written."""
+    folder, zoo = shared / "cache", shared / "zoo.gltf"
+    folder.mkdir()
+    os.chown(folder, owner, owner)
+    folder.chmod(mode)
+    zoo.write_bytes((BOX.parent / "shape_zoo.gltf").read_bytes())
+    zoo.chmod(0o644)
+
+    def load() -> list[tuple[float, ...]]:
+        with headless_world() as client:
+            scene = gb.load_gltf(zoo, client)
+            scene.step(3)
+            return [tuple(map(float, b.center_of_mass)) for b in scene.bodies.values()]
+
+    def use(_: object) -> object:
+        at_home_nowhere(shared, None)
+        os.environ["GLTF_BULLET_CACHE"] = str(folder)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = tuple(load())
+            load()
+        place = disk_cache.cache_folder(None)
+        return os.geteuid(), place, found, len(list(place.iterdir()))
+
+    expected = tuple(load())
+    told = [heard(process) for process in [forked(user, use) for user in (VICTIM, OTHER) * 2]]
+    for user, place, found, count in told:
+        assert found == expected
+        assert (place == folder) == (user in users)
+        assert bool(count) == (place != folder or user == owner)
+    assert {path.stat().st_uid for path in folder.iterdir()} <= {owner}
 
 
 def test_a_fresh_folder_is_gone_with_its_process(tmp_path: Path) -> None:
