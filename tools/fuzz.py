@@ -27,7 +27,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from tools.fuzzing.calls import run_calls
 from tools.fuzzing.children import outcomes
-from tools.fuzzing.forks import convert_in_forks
+from tools.fuzzing.forks import convert_in_forks, import_converters
 from tools.fuzzing.mutations import Seeds, mutated
 from tools.fuzzing.random_graphs import with_graph
 from tools.fuzzing.robots import mutated_robot, robot_seeds, run_robot_trial
@@ -56,7 +56,7 @@ class Inputs:
         make, seeds = _KINDS[kind]
         self._make = partial(make, seeds(folders))
         if self._is_converted:
-            convert_in_forks()
+            import_converters()
 
     def made(self, seed: str) -> tuple[str, bytes]:
         """The name of the file that it was, and its bytes."""
@@ -65,7 +65,10 @@ class Inputs:
     def tried(self, seed: str) -> str:
         """What became of it, in a word; raises ``Failure``."""
         name, data = self.made(seed)
-        return run_robot_trial(name, data, seed) if self._is_converted else run_trial(data, seed)
+        if not self._is_converted:
+            return run_trial(data, seed)
+        convert_in_forks()
+        return run_robot_trial(name, data, seed)
 
 
 def _files(folders: list[Path]) -> Seeds:

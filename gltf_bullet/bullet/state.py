@@ -19,6 +19,7 @@ import pybullet
 
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.errors import EngineError
+from gltf_bullet.private_folders import scratch_folder
 from gltf_bullet.transforms import Quat, Vec3, matrices_from_quats
 
 __all__ = [
@@ -267,7 +268,7 @@ def _free_forgotten(session: EngineSession) -> None:
 @contextlib.contextmanager
 def _temporary_file(data: bytes) -> Iterator[str]:
     # A fresh name each time: Bullet caches file contents by path.
-    handle, path = tempfile.mkstemp(prefix="gltf_bullet_", suffix=".bullet")
+    handle, path = tempfile.mkstemp(dir=scratch_folder(), suffix=".bullet")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from gltf_bullet.printable import printable
+from gltf_bullet.private_folders import scratch_folder
 
 if TYPE_CHECKING:
     from gltf_bullet.convert.servo import Servo
@@ -122,7 +123,7 @@ def path_of_gltf(
     from gltf_bullet.runtime.world_export import robot_file
 
     diagnostics = Diagnostics()
-    with tempfile.TemporaryDirectory(prefix="gltf_bullet_") as folder:
+    with tempfile.TemporaryDirectory(dir=scratch_folder()) as folder:
         target = Path(folder) / f"{path.stem}.glb"
         servo = parse_servo(None, path)
         file, _ = robot_file(

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
+from gltf_bullet.bullet.world_lock import world_lock
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 CART_POLE = str(ASSETS / "cart_pole.gltf")
@@ -55,6 +57,25 @@ def test_two_threads_in_one_client_work_or_get_a_typed_error(client: int) -> Non
     finally:
         sys.setswitchinterval(old)
     assert not foreign, foreign
+
+
+def test_two_first_looks_do_not_wait_for_each_other(client: int) -> None:
+    """Python's own lock of a ``cached_property``, one for all scenes, came before the world's."""
+    one, other = (gb.load_gltf(CART_POLE, client) for _ in range(2))
+    looks = threading.Thread(target=lambda: one.bodies, daemon=True)
+
+    def look_with_the_lock() -> None:
+        with world_lock(client):
+            looks.start()
+            time.sleep(0.1)  # the first thread waits for the world by now
+            assert other.bodies
+
+    holds = threading.Thread(target=look_with_the_lock, daemon=True)
+    holds.start()
+    for thread in (holds, looks):
+        thread.join(60.0)
+        assert not thread.is_alive()
+    assert one.bodies is one.bodies
 
 
 def stepped(path: str) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
 import runpy
 import signal
@@ -15,7 +17,7 @@ from gltf_bullet.bullet.reading import robot_loading
 from gltf_bullet.convert.mjcf import compiling
 from gltf_bullet.convert.usd import process
 
-__all__ = ["convert_in_forks"]
+__all__ = ["convert_in_forks", "import_converters"]
 
 
 class _Fork:
@@ -77,14 +79,16 @@ def _work(program: str | Path, arguments: list[Any], folder: Path | None, writer
         os._exit(code)
 
 
+def import_converters() -> None:
+    """Import what converts robots and stages, where it is installed, before anybody forks."""
+    with contextlib.suppress(ImportError):
+        importlib.import_module("mujoco")
+    with contextlib.suppress(ImportError):
+        importlib.import_module("gltf_bullet.convert.usd.world")
+
+
 def convert_in_forks() -> None:
-    """Convert robots and stages in forks from now on, with everything imported."""
-    import mujoco
-    from pxr import Usd, UsdGeom, UsdPhysics, UsdShade
-
-    from gltf_bullet.convert.usd import layers, world
-
-    assert all((mujoco, Usd, UsdGeom, UsdPhysics, UsdShade, layers, world))
+    """Convert robots and stages in forks of this process from now on."""
     for module in (robot_loading, compiling, process):
         module.python_command = lambda *parts: parts  # type: ignore[attr-defined]
         module.start = _Fork  # type: ignore[attr-defined]

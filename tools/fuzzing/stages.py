@@ -24,6 +24,7 @@ _STATEMENTS = (
     "bool physics:rigidBodyEnabled = None", 'uniform token physics:axis = "W"',
     'def Cube "again" (prepend references = </World>) {\n}', "over \"x\" {\n}",
 )  # fmt: skip
+_SHARES = (10, 2, 2, 2, 1, 3)
 _STRING = re.compile(r'"([^"\n]*)"')
 _LINE = re.compile(r"[^\n]*\n")
 _OPEN = re.compile(r"\{\n")
@@ -55,20 +56,16 @@ def mutated_stage(seeds: Seeds, seed: str) -> tuple[str, bytes]:
         return name, broken(data, rng)
     text = data.decode()
     words = _WORD.findall(text)
-    for _ in range(rng.choice((1, 1, 1, 2, 3, 5))):
-        kind = rng.random()
-        if kind < 0.5:
-            text = replaced(rng, text, NUMBER, lambda m: other_number(rng, m.group()))
-        elif kind < 0.6:
-            text = replaced(rng, text, _STRING, lambda _: f'"{rng.choice(JUNK)}"')
-        elif kind < 0.7:
-            text = replaced(rng, text, _WORD, lambda _: rng.choice(words))
-        elif kind < 0.8:
-            text = replaced(rng, text, _LINE, lambda _: "")
-        elif kind < 0.85:
-            text = replaced(rng, text, _LINE, lambda m: m.group() * 2)
-        else:
-            text = replaced(rng, text, _OPEN, lambda _: f"{{\n{rng.choice(_STATEMENTS)}\n")
+    changes = (
+        (NUMBER, lambda m: other_number(rng, m.group())),
+        (_STRING, lambda _: f'"{rng.choice(JUNK)}"'),
+        (_WORD, lambda _: rng.choice(words)),
+        (_LINE, lambda _: ""),
+        (_LINE, lambda m: m.group() * 2),
+        (_OPEN, lambda _: f"{{\n{rng.choice(_STATEMENTS)}\n"),
+    )
+    for pattern, make in rng.choices(changes, _SHARES, k=rng.choice((1, 1, 1, 2, 3, 5))):
+        text = replaced(rng, text, pattern, make)
     return name, text.encode()
 
 

@@ -32,6 +32,7 @@ from gltf_bullet.convert.robot_folders import RobotFolders
 from gltf_bullet.convert.urdf_repairs import MOST_JOINTS, StatedInertia
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
+from gltf_bullet.private_folders import scratch_folder
 
 # --- A child process loads a robot first, because some files end PyBullet's process ---------------
 #
@@ -167,7 +168,7 @@ def read_robot(
         why = f"it has {robot.joint_count} joints; a multibody of the engine has {MOST_JOINTS}"
         diagnostics.report(ROBOT_REFUSED, ROOT, reader="PyBullet", why=why)
         raise ContainerError(str(path), diagnostics.issues)
-    with headless_world() as client, tempfile.TemporaryDirectory(prefix="gltf_bullet_") as folder:
+    with headless_world() as client, tempfile.TemporaryDirectory(dir=scratch_folder()) as folder:
         # PyBullet caches files by path for the life of the process.
         file = Path(folder) / f"robot.{robot.format}"
         robot.write(file)

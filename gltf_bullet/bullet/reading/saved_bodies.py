@@ -13,6 +13,7 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.reading.bullet_file import BulletFile, Record
+from gltf_bullet.private_folders import scratch_folder
 from gltf_bullet.transforms import Pose, Quat, Vec3
 
 _RIGID: Final = 1
@@ -113,7 +114,7 @@ class SavedBodies:
 
 
 def _save(client_id: int) -> BulletFile:
-    with tempfile.TemporaryDirectory(prefix="gltf_bullet_") as folder:
+    with tempfile.TemporaryDirectory(dir=scratch_folder()) as folder:
         path = Path(folder) / "world.bullet"
         pybullet.saveBullet(str(path), physicsClientId=client_id)
         return BulletFile(path.read_bytes())

@@ -37,6 +37,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     TriangleSet,
     engine_pose,
 )
+from gltf_bullet.private_folders import scratch_folder
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray
 
 # --- Corners of hulls that Bullet's rounding does not move ----------------------------------------
@@ -432,7 +433,7 @@ def _hulls_in_body(placed: PlacedShape) -> list[FloatArray]:
 @contextmanager
 def _temporary_file(obj: str) -> Iterator[str]:
     # A fresh name each time: file contents are cached by path for the life of the client.
-    handle, path = tempfile.mkstemp(prefix="gltf_bullet_", suffix=".obj")
+    handle, path = tempfile.mkstemp(dir=scratch_folder(), suffix=".obj")
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:
             file.write(obj)

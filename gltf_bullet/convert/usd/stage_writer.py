@@ -33,6 +33,7 @@ from gltf_bullet.model import (
 )
 from gltf_bullet.output_files import written_aside
 from gltf_bullet.planning.scene_plan import ScenePlan
+from gltf_bullet.private_folders import scratch_folder
 from gltf_bullet.scene import Animation, AnimationSampler, NodeTree
 from gltf_bullet.scene.animation import Interpolation
 from gltf_bullet.transforms import (
@@ -87,7 +88,10 @@ def write_stage(source: StageSource, path: Path, losses: Losses, diagnostics: Di
     if path.suffix.lower() == ".usdz":
         import tempfile
 
-        with written_aside(path) as aside, tempfile.TemporaryDirectory() as name:
+        with (
+            written_aside(path) as aside,
+            tempfile.TemporaryDirectory(dir=scratch_folder()) as name,
+        ):
             inner = Path(name) / f"{path.stem}.usdc"
             _write_pictures(Path(name), pictures)
             layer.Export(str(inner))

@@ -27,6 +27,7 @@ from gltf_bullet.disk_cache import cache_folder, write_file
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.hulls import convex_hull
 from gltf_bullet.planning.shapes.shape_plans import PointSet, TriangleSet
+from gltf_bullet.private_folders import scratch_folder
 from gltf_bullet.transforms import FloatArray
 
 # --- The worker process: ``coacd_worker.py`` with bounds of memory and a watchdog -----------------
@@ -77,7 +78,7 @@ def run_worker(
     if not np.isfinite(points).all():
         return WorkerResult((), is_full=False, reason="its size cannot be carried")
     try:
-        with tempfile.TemporaryDirectory(prefix="gltf_bullet_", ignore_cleanup_errors=True) as name:
+        with tempfile.TemporaryDirectory(dir=scratch_folder(), ignore_cleanup_errors=True) as name:
             folder = Path(name)
             np.savez(
                 folder / "mesh.npz",
