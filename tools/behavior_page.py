@@ -20,7 +20,7 @@ FIRST: Final = "## Operations"
 
 def behavior_page(introduction: str) -> str:
     """The page in Markdown, behind the text that is written by hand."""
-    rows = ["| Operation | Takes | Gives | Does |", "|---|---|---|---|"]
+    rows = ["| Operation | Configuration | Takes | Gives | Does |", "|---|---|---|---|---|"]
     rows += [
         f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in operation_rows()
     ]

@@ -99,8 +99,8 @@ def _value(graph: Graph, source: Constant | Link, depth: int = 0) -> str:
     return f"{name}({', '.join([*inner, *_configured(graph, node).split()])}){socket}"
 
 
-def operation_rows() -> list[tuple[str, str, str, str]]:
-    """Every operation with its inputs, outputs and meaning, for the reference page."""
+def operation_rows() -> list[tuple[str, str, str, str, str]]:
+    """Every operation with its configuration, inputs, outputs and meaning, for the page."""
     rows = []
     for (extension, name), operation in sorted(OPERATIONS.items(), key=lambda item: item[0]):
         inputs: dict[str, list[str]] = {}
@@ -113,7 +113,8 @@ def operation_rows() -> list[tuple[str, str, str, str]]:
         into = [f"`{flow}`" for flow in operation.flows_in] + _listed(inputs)
         out = [f"`{flow}`" for flow in operation.flows_out] + _listed(outputs)
         title = f"`{name}`" + (f" ({extension})" if extension else "")
-        rows.append((title, ", ".join(into), ", ".join(out), operation.summary))
+        set_by = ", ".join(f"{key}: {kind}" for key, kind in operation.configuration.items())
+        rows.append((title, set_by, ", ".join(into), ", ".join(out), operation.summary))
     return rows
 
 
