@@ -203,9 +203,12 @@ class Diagnostics:
         return self._counts.get(kind.code, 0) < ISSUES_PER_CODE
 
     def extend(self, issues: tuple[Issue, ...] | list[Issue]) -> None:
-        """Add findings that another sink has collected."""
+        """Add findings that another sink has collected, with the names of their nodes."""
         for issue in issues:
             self.report(issue.kind, issue.pointer, **issue.values)
+            key = issue.kind.code, issue.pointer, repr(issue.values)
+            if issue.node and key in self._issues:
+                self._issues[key] = issue
 
     @property
     def issues(self) -> tuple[Issue, ...]:

@@ -20,7 +20,7 @@ FIRST: Final = "## Operations"
 
 def behavior_page(introduction: str) -> str:
     """The page in Markdown, behind the text that is written by hand."""
-    rows = ["| Operation | Takes | Gives | Does |", "|---|---|---|---|"]
+    rows = ["| Operation | Configuration | Takes | Gives | Does |", "|---|---|---|---|---|"]
     rows += [
         f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in operation_rows()
     ]
@@ -28,8 +28,8 @@ def behavior_page(introduction: str) -> str:
     return f"{introduction}{FIRST}\n\n{intro}\n\n" + "\n".join(rows) + "\n"
 
 
-def operation_rows() -> list[tuple[str, str, str, str]]:
-    """Every operation with its inputs, outputs and meaning, for the reference page."""
+def operation_rows() -> list[tuple[str, str, str, str, str]]:
+    """Every operation with its configuration, inputs, outputs and meaning, for the page."""
     rows = []
     for (extension, name), operation in sorted(OPERATIONS.items(), key=lambda item: item[0]):
         inputs: dict[str, list[str]] = {}
@@ -42,7 +42,8 @@ def operation_rows() -> list[tuple[str, str, str, str]]:
         into = [f"`{flow}`" for flow in operation.flows_in] + _listed(inputs)
         out = [f"`{flow}`" for flow in operation.flows_out] + _listed(outputs)
         title = f"`{name}`" + (f" ({extension})" if extension else "")
-        rows.append((title, ", ".join(into), ", ".join(out), operation.summary))
+        set_by = ", ".join(f"{key}: {kind}" for key, kind in operation.configuration.items())
+        rows.append((title, set_by, ", ".join(into), ", ".join(out), operation.summary))
     return rows
 
 

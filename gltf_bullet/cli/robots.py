@@ -44,14 +44,11 @@ ServoOption: TypeAlias = Annotated[
 
 
 def parse_servo(text: str | None, path: Path) -> Servo | None:
-    """The gains of ``--servo``, or a usage error; by default those that hold an arm.
-
-    An MJCF has actuators of its own.
-    """
-    from gltf_bullet.convert.servo import DEFAULT_SERVO
+    """The gains of ``--servo``, or a usage error; by default those that hold an arm."""
+    from gltf_bullet.convert.servo import default_servo
 
     if text is None:
-        return None if path.suffix.lower() == ".xml" else DEFAULT_SERVO
+        return default_servo(path)
     if text == "none":
         return None
     try:

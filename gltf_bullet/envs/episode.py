@@ -182,6 +182,8 @@ class Episode:
         drawn = draw(ranges, rng)
         start = self._start if wanted.state is None else wanted.state
         scene.restart(start, {**drawn, **wanted.values} if wanted.values else drawn)
+        if wanted.values:
+            drawn = {at: value for at, value in drawn.items() if at not in wanted.values}
         if self._graph is not None:
             self._graph.reseed(int(rng.integers(2**62)))
             self.sent, self.variables_before = [], ()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # --- Formats other than glTF 2.0, and what their owner can do -------------------------------------
 
 _BLENDER: Final = "import it into Blender and export it as glTF 2.0"
-_ROBOT: Final = "gltf-bullet convert makes a glTF of it; or pybullet.{call} reads it as it is"
+_ROBOT: Final = "give its path, which ends in {suffix}; or gltf-bullet convert makes a glTF of it"
 _STAGE: Final = "give its path, which ends in .usd, .usda, .usdc or .usdz, with the extra usd"
 
 _BY_BEGINNING: Final[tuple[tuple[bytes, str, str], ...]] = (
@@ -51,9 +51,9 @@ _BY_BEGINNING: Final[tuple[tuple[bytes, str, str], ...]] = (
 """Magic bytes, name of the format, and what to do."""
 
 _BY_TAG: Final[dict[str, tuple[str, str]]] = {
-    "robot": ("URDF", _ROBOT.format(call="loadURDF")),
-    "mujoco": ("MJCF", "gltf-bullet convert makes a glTF of it, with the extra mjcf"),
-    "sdf": ("SDF", _ROBOT.format(call="loadSDF")),
+    "robot": ("URDF", _ROBOT.format(suffix=".urdf")),
+    "mujoco": ("MJCF", _ROBOT.format(suffix=".xml") + ", with the extra mjcf"),
+    "sdf": ("SDF", _ROBOT.format(suffix=".sdf")),
     "collada": ("COLLADA", _BLENDER),
     "x3d": ("X3D", _BLENDER),
     "html": ("a web page, perhaps that of a failed download", "download the file itself"),

@@ -9,7 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from gltf_bullet.convert.usd.process import USD_SUFFIXES, convert_stage
+from gltf_bullet.convert.servo import default_servo
+from gltf_bullet.convert.urdf_repairs import ROBOT_SUFFIXES
+from gltf_bullet.convert.usd.process import USD_SUFFIXES
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, Severity, note, with_names
 from gltf_bullet.dialects.assemble import read_physics
 from gltf_bullet.dialects.earlier_names import with_present_names
@@ -37,7 +39,7 @@ NO_PHYSICS = note(
 _NOTHING: Final = PhysicsScene()
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class AssetContent:
     """The contents of one glTF file; picklable."""
 
@@ -54,6 +56,11 @@ class AssetContent:
     """Nodes that its behavior graph moves by name; ``None`` without a graph that can be run."""
     derived: dict[object, Any] = field(init=False, default_factory=dict)
     """Results that other modules derive from it, by keys of theirs; not pickled."""
+
+    def __repr__(self) -> str:
+        physics = self.physics
+        held = f"{len(physics.motions)} motions, {len(physics.joints)} joints"
+        return f"{type(self).__name__}({self.path!r}, {len(self.tree)} nodes, {held})"
 
     def __reduce__(self) -> tuple[object, ...]:
         parts = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
@@ -181,7 +188,7 @@ def read_content(source: AssetSource, diagnostics: Diagnostics) -> AssetContent:
     Raises:
         ContainerError: No such file, not glTF, truncated, or buffers that cannot be read.
     """
-    document = _read_stage(source, diagnostics) if is_stage(source) else None
+    document = _read_converted(source, diagnostics) if is_converted(source) else None
     if document is None:
         document = read_document(source, diagnostics, adapt=with_present_names)
     check_extensions(document, diagnostics)
@@ -209,17 +216,20 @@ def read_content(source: AssetSource, diagnostics: Diagnostics) -> AssetContent:
     )
 
 
-def is_stage(source: AssetSource) -> bool:
-    """Return True for the path of a USD stage, which is converted when it is read."""
+def is_converted(source: AssetSource) -> bool:
+    """Return True for the path of a robot or a USD stage, which is converted when it is read."""
     return isinstance(source, (str, os.PathLike)) and (
-        Path(os.fsdecode(source)).suffix.lower() in USD_SUFFIXES
+        Path(os.fsdecode(source)).suffix.lower() in (*ROBOT_SUFFIXES, *USD_SUFFIXES)
     )
 
 
-def _read_stage(source: Any, diagnostics: Diagnostics) -> Document | None:
-    """Read the glTF that a stage becomes; ``None`` for a file that cannot be opened."""
+def _read_converted(source: Any, diagnostics: Diagnostics) -> Document | None:
+    """Read the glTF that a file becomes; ``None`` if it cannot be opened."""
+    # Imported for such files only: URDF and SDF are read by PyBullet.
+    from gltf_bullet.runtime.robot_conversion import convert_robot
+
     try:
-        file = convert_stage(source, diagnostics)
+        file = convert_robot(source, diagnostics, servo=default_servo(source))
     except OSError:
         return None
     document = read_document(encode_glb(file.root, file.buffers), diagnostics)

@@ -324,8 +324,9 @@ class Scene:
         """Return positions of joints with which a node is somewhere; nothing moves.
 
         The joints are those between the node's body and the base of its mechanism, within their
-        limits; they start from where they are. Out of reach the nearest is returned. It is for
-        chains of axes: loops are not closed by it.
+        limits; they start from where they are. Out of reach the nearest is returned, with a
+        ``RuntimeWarning`` that says how far off it is. It is for chains of axes: loops are not
+        closed by it.
 
         Args:
             node: Index or name; any node that a jointed body carries, as a tool's tip.

@@ -200,6 +200,12 @@ def test_an_unknown_camera_is_one_clear_line(run: Run, assets: Path, tmp_path: P
     assert "Traceback" not in outcome.err
 
 
+def test_a_camera_of_a_file_without_one_is_said_so(run: Run, falling: Path, tmp_path: Path) -> None:
+    outcome = run("simulate", falling, "--camera", "Ball", "--png", tmp_path / "a.png")
+    assert outcome.code == 2
+    assert "there is no camera 'Ball': the file has none" in outcome.err
+
+
 def test_a_plot_has_a_panel_per_kind_of_number(run: Run, assets: Path, tmp_path: Path) -> None:
     heights = []
     for name in ("falling_box", "vehicle"):

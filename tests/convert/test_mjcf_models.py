@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pybullet
+import pybullet_data
 import pytest
 
 import gltf_bullet as gb
@@ -49,6 +50,7 @@ QUICK = [m for m in MODELS if m[0].parent.parts[-3:] == ("envs", "mujoco", "asse
 HAS_ALL = all(root_of(name) for name in ("gymnasium", "gymnasium_robotics", "dm_control"))
 OPEN = {"fruitfly_v2/fruitfly.xml": "102 hinges between parts of 1e-9 kg: the swing explodes"}
 """Models that do not move as they should, and why."""
+MJCF_OF_PYBULLET = Path(pybullet_data.getDataPath()) / "mjcf"
 STIFFEST = 1e6
 """[N s/m] or [N m s/rad] Dampers above brake the engine's rounding with forces that show."""
 
@@ -249,13 +251,25 @@ def test_losses_are_named_and_no_errors(pair: tuple) -> None:
     diagnostics = Diagnostics()
     asset_of(own, diagnostics)
     said = " ".join(issue.message for issue in diagnostics)
-    for kind in ("tendon", "sensor", "light", "skin"):
+    for kind in ("sensor", "light", "skin"):
         assert own.count(kind) == 0 or kind in said
+    # One that carries an actuator or is held may be a gear.
+    is_used = 3 in own["actuator_trntype"] or 3 in own["eq_type"]
+    assert own.count("tendon") == 0 or is_used or "tendon of" in said or "x tendon" in said
     assert (own["dof_armature"] > 0.0).any() == ("armature" in said)
     assert not any(issue.severity is Severity.ERROR for issue in diagnostics)
 
 
-@every_model
+OF_PYBULLET = [(path, path.parent) for path in sorted(MJCF_OF_PYBULLET.glob("*.xml"))]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *every_model.mark.args[1],
+        *(pytest.param(m, id=f"pybullet_data/{m[0].name}") for m in OF_PYBULLET),
+    ],
+)
 def test_bodies_and_joints_are_asked_by_mujocos_names(model: tuple[Path, Path]) -> None:
     """A body, its joint and its geoms often have one name: it names the body."""
     path, root = model

@@ -55,8 +55,8 @@ class _World:
         self._key = key
         self._positions = model.start(key)
         controls = {} if key is None else dict(enumerate(model["key_ctrl"][key].tolist()))
-        self._actuators = read_actuators(model, controls)
         self._equalities = Equalities(model)
+        self._actuators = read_actuators(model, self._equalities, controls)
         self._geoms = Geoms(model)
         self._contacts = Contacts(model, self._jointed())
         self._bodies: list[list[LinkDescription]] = []

@@ -277,6 +277,10 @@ class Pictures:
         names = [
             view.name or self._core.asset.tree.names[node] for node, view in self.cameras.items()
         ]
+        if not names:
+            raise UnknownNameError(
+                f"there is no camera {key!r}: the file has none that is on a node"
+            )
         near = did_you_mean(key, names) if isinstance(key, str) else ""
         raise UnknownNameError(f"{key!r} names {len(found)} cameras; there are {names}{near}")
 
