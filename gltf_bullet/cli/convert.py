@@ -93,7 +93,7 @@ def convert(
 
     Example: gltf-bullet convert scene.glb scene.usda
     """
-    from gltf_bullet.convert.usd.process import USD_SUFFIXES
+    from gltf_bullet.convert.usd import USD_SUFFIXES
 
     if target.suffix.lower() not in (".gltf", ".glb", *USD_SUFFIXES):
         allowed = "must end in .gltf, .glb, .usd, .usda, .usdc or .usdz"

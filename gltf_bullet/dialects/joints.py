@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
@@ -50,6 +49,7 @@ from gltf_bullet.model.properties import (
     Dialect,
     Property,
 )
+from gltf_bullet.records import replace
 
 # OMI: "the joint limit ... is invalid"; its joint is not.
 LIMIT_WITHOUT_AXES = warning(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec import field as msgspec_field
 
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer
 from gltf_bullet.dialects.reading import AS_ABSENT, report_unknown
@@ -28,25 +30,24 @@ MemberReader: TypeAlias = Callable[[Reader, int], None]
 """Reads one object of a node's extension: the object and the node."""
 
 
-@dataclass(slots=True, kw_only=True)
-class PhysicsParts:
+class PhysicsParts(Struct, kw_only=True):
     """The values of all dialects by node index; filled in by one dialect after the other.
 
     Indices into tables are resolved, node indices exist; whether the named nodes are what they must
     be (a trigger, a body) is only known when all dialects have been read.
     """
 
-    motions: dict[int, Motion] = field(default_factory=dict)
-    colliders: dict[int, Collider] = field(default_factory=dict)
-    triggers: dict[int, Trigger] = field(default_factory=dict)
-    joints: dict[int, Joint] = field(default_factory=dict)
-    empty_triggers: dict[int, JsonPointer] = field(default_factory=dict)
+    motions: dict[int, Motion] = msgspec_field(default_factory=dict)
+    colliders: dict[int, Collider] = msgspec_field(default_factory=dict)
+    triggers: dict[int, Trigger] = msgspec_field(default_factory=dict)
+    joints: dict[int, Joint] = msgspec_field(default_factory=dict)
+    empty_triggers: dict[int, JsonPointer] = msgspec_field(default_factory=dict)
     """Triggers that name neither a shape nor parts (OMI_physics_body allows it)."""
     world_gravity: WorldGravity | None = None
-    gravity_volumes: dict[int, GravityVolume] = field(default_factory=dict)
+    gravity_volumes: dict[int, GravityVolume] = msgspec_field(default_factory=dict)
     collision_filters: tuple[CollisionFilter, ...] = ()
     """The table of the newest dialect that has one, for queries by index."""
-    tables: list[PhysicsMaterial | Shape | JointDescription] = field(default_factory=list)
+    tables: list[PhysicsMaterial | Shape | JointDescription] = msgspec_field(default_factory=list)
     """The entries of all tables, for pointers to what nothing uses."""
 
     def note_tables(self, *tables: Sequence[object]) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.shapes.extents import extent_of, support
@@ -25,8 +25,7 @@ _SLENDER = 3.0
 """Ratio of length to thickness from which on the paths of a body's ends are checked as well."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class BodySize:
+class BodySize(Struct, frozen=True, eq=False, kw_only=True):
     """The size of a body's colliders, in its inertial frame."""
 
     half_thickness: float

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, note
 from gltf_bullet.model import Box, CollisionFilter, MotionKind, PhysicsScene, may_collide
@@ -157,8 +157,7 @@ def _apart(physics: PhysicsScene, tree: NodeTree, plan: ScenePlan) -> set[tuple[
 # --- Convex parts of the scene at load ------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Part:
+class _Part(Struct, frozen=True, kw_only=True, eq=False):
     owner: int
     """Motion node of its body, or the node of a fixed collider."""
     node: int

@@ -8,9 +8,8 @@ one of them. Lengths of a field are those of its node, scaled with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.model import (
@@ -26,6 +25,7 @@ from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.planner import MeshOf, ShapePlanner
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.planning.triggers import TriggerPlans, TriggerVolume
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import FloatArray, IntArray, Vec3
 
 GRAVITY_SCALED_UNEVENLY = warning(
@@ -35,8 +35,7 @@ GRAVITY_SCALED_UNEVENLY = warning(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class FieldPlan:
+class FieldPlan(Struct, frozen=True, eq=False, kw_only=True):
     """A gravity field in the frame of its node without the node's scale."""
 
     kind: GravityFieldKind
@@ -52,8 +51,7 @@ class FieldPlan:
     shape: PlacedShape | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class GravityVolumePlan:
+class GravityVolumePlan(Struct, frozen=True, eq=False, kw_only=True):
     """A gravity field and the volumes in which it acts."""
 
     node: int
@@ -64,8 +62,7 @@ class GravityVolumePlan:
     stop: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class GravityPlan:
+class GravityPlan(Struct, frozen=True, eq=False, kw_only=True):
     """All gravity of a scene."""
 
     world: Vec3 | None

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer, note, warning
 from gltf_bullet.model import (
@@ -35,6 +36,7 @@ from gltf_bullet.planning.shapes.planner import (
     ShapePlanner,
 )
 from gltf_bullet.planning.shapes.shape_plans import BoxPlan, HullPlan, PlacedShape, PointSet
+from gltf_bullet.records import replace
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -52,8 +54,7 @@ SHEET_THICKNESS = 1e-3
 """Thickness [m] of the sheet in which a plane with an edge or two sides senses."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class TriggerVolume:
+class TriggerVolume(Struct, frozen=True, eq=False, kw_only=True):
     """One convex or decomposed shape of a trigger."""
 
     trigger: int
@@ -75,8 +76,7 @@ class TriggerVolume:
         return may_collide(self.filter, collider.filter) and not (self.rests and collider.rests)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SensedCollider:
+class SensedCollider(Struct, frozen=True, eq=False, kw_only=True):
     """A collider that some trigger may report."""
 
     node: int

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from gltf_bullet.convert.usd.process import USD_SUFFIXES, convert_stage
+from gltf_bullet.convert.usd import USD_SUFFIXES
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, Severity, note, with_names
 from gltf_bullet.dialects.assemble import read_physics
 from gltf_bullet.dialects.earlier_names import with_present_names
@@ -25,6 +25,7 @@ from gltf_bullet.gltf.writing import encode_glb, self_contained
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import Visuals
 from gltf_bullet.planning.scene_plan import AnimatedNodes
+from gltf_bullet.records import replace
 from gltf_bullet.rendering.bare_colliders import bare_colliders
 from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.scene import Animation, AnimationSampler, NodeTree
@@ -218,6 +219,8 @@ def is_stage(source: AssetSource) -> bool:
 
 def _read_stage(source: Any, diagnostics: Diagnostics) -> Document | None:
     """Read the glTF that a stage becomes; ``None`` for a file that cannot be opened."""
+    from gltf_bullet.convert.usd.process import convert_stage  # few load stages
+
     try:
         file = convert_stage(source, diagnostics)
     except OSError:

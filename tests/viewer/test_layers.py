@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ import gltf_bullet as gb
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.model import CollisionFilter, MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import IDENTITY_POSE
 from gltf_bullet.viewer import COLORS, LAYERS, DebugDraw, Strokes
 from gltf_bullet.viewer.layers import (

@@ -11,12 +11,13 @@ import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pybullet
+from msgspec import Struct
 
 from gltf_bullet.bullet.bodies.multibody import (
     mass_at_first,
@@ -54,8 +55,7 @@ _TRUST = 30.0
 """Time for which a file is assumed to exist [s]."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedDescription:
+class NamedDescription(Struct, frozen=True, kw_only=True):
     """URDF text of a multibody and the settings it has no elements for; independent of its pose."""
 
     names: MultibodyNames

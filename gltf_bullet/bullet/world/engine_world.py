@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
 import pybullet
+from msgspec import Struct
 
 from gltf_bullet.bullet.bodies.deforming_bodies import (
     BuiltSurface,
@@ -61,6 +61,7 @@ from gltf_bullet.planning.contacts.surfaces import with_materials
 from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.planning.step_division import engine_steps, report_division, step_bounds
+from gltf_bullet.records import replace
 from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray, Pose
@@ -68,8 +69,7 @@ from gltf_bullet.transforms import BoolArray, FloatArray, IntArray, Pose
 # --- State of a scene besides the engine's own snapshot -------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class EngineWorldState:
+class EngineWorldState(Struct, frozen=True, eq=False, kw_only=True):
     """State of one scene that the engine's snapshot leaves out; treat as opaque."""
 
     origins: tuple[str, ...]

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec import field as msgspec_field
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, UsdUtils
 
 from gltf_bullet.convert.usd.joint_writer import JointEnd, solved, write_joints
@@ -53,8 +54,7 @@ _SHEAR: Final = 1e-6
 _RESERVED: Final = re.compile(r"\W")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageSource:
+class StageSource(Struct, frozen=True, kw_only=True):
     """A file and what is simulated of it, in its own axes."""
 
     document: Document
@@ -109,19 +109,17 @@ def _write_pictures(folder: Path, pictures: Mapping[str, bytes]) -> None:
             aside.write_bytes(data)
 
 
-@dataclass(slots=True)
-class _Collision:
+class _Collision(Struct):
     """A collider or trigger that was written."""
 
     path: str
     filter: CollisionFilter | None
 
 
-@dataclass(slots=True)
-class _Names:
+class _Names(Struct):
     """Names of prims, each once below its parent."""
 
-    used: dict[str, set[str]] = field(default_factory=dict)
+    used: dict[str, set[str]] = msgspec_field(default_factory=dict)
 
     def child(self, parent: str, name: str) -> str:
         """A path below ``parent`` that is free."""

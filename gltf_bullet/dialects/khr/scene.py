@@ -8,7 +8,6 @@ a file is in :mod:`gltf_bullet.dialects.khr.writer`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, warning
@@ -52,6 +51,7 @@ from gltf_bullet.model.properties import (
     Dialect,
     Properties,
 )
+from gltf_bullet.records import replace
 
 STATIC_MOTION_NOT_IN_KHR = warning(
     "STATIC_MOTION_NOT_IN_KHR",

@@ -6,7 +6,6 @@ published samples do, and anchors for joints to the fixed world, which KHR canno
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -33,6 +32,7 @@ from gltf_bullet.model import (
     MotionKind,
     PhysicsScene,
 )
+from gltf_bullet.records import replace
 
 __all__ = ["ANIMATION_POINTER_STALE", "physics_to_khr", "write_physics"]
 
@@ -171,7 +171,7 @@ def _with_anchors(
         ancestors = tree.ancestors(joint.node)
         scene_root = ancestors[-1] if ancestors else joint.node
         anchors.setdefault(scene_root, []).append(len(nodes))
-        joints[joint.node] = dataclasses.replace(joint, connected_node=len(nodes))
+        joints[joint.node] = replace(joint, connected_node=len(nodes))
         nodes.append(
             {
                 "name": f"physicsAnchor {joint.node}",
@@ -182,7 +182,7 @@ def _with_anchors(
     scenes = root.get("scenes")
     if isinstance(scenes, list):
         root["scenes"] = [_scene_with(entry, anchors) for entry in scenes]
-    return dataclasses.replace(scene, joints=joints)
+    return replace(scene, joints=joints)
 
 
 def _scene_with(entry: Any, anchors: dict[int, list[int]]) -> Any:

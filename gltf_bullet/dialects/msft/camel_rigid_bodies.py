@@ -12,9 +12,10 @@ that collider should not generate impulses": it is a trigger.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.dialects.filters import FILTER_KEYS, SYSTEMS, read_filter
@@ -66,6 +67,7 @@ from gltf_bullet.model.properties import (
     Dialect,
     Properties,
 )
+from gltf_bullet.records import replace
 
 EXTENSION: Final = "MSFT_RigidBodies"
 _PRIMITIVES: Final = "MSFT_CollisionPrimitives"
@@ -100,16 +102,14 @@ _NESTED_KEYS: Final = known_keys("collider", "physicsMaterial")
 _BODY_KEYS: Final = known_keys("inertiaTensor", *MOTION.names(_DIALECT))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ColliderEntry:
+class _ColliderEntry(Struct, frozen=True, kw_only=True):
     """A shape and the filter that stands on it."""
 
     shape: Shape
     filter: CollisionFilter | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tables:
+class _Tables(Struct, frozen=True, kw_only=True):
     """The tables that nodes refer to by index."""
 
     document: Document

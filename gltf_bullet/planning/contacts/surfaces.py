@@ -9,11 +9,12 @@ The file is long since the split of a pair depends on all materials, filters and
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, note, warning
 from gltf_bullet.model import (
@@ -53,6 +54,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     PlacedShape,
     ShapePlan,
 )
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import BoolArray, FloatArray, Pose
 
 # --- Pairs of shapes that lose restitution in flat landings ---------------------------------------
@@ -147,8 +149,7 @@ FEW_USES = 40
 """Number of uses up to which each pair is tested: faster than arrays, and nearly all scenes."""
 
 
-@dataclass(frozen=True, slots=True)
-class SurfaceUse:
+class SurfaceUse(Struct, frozen=True):
     """A distinct combination of surface and filter, and the bodies that have it."""
 
     key: SurfaceKey

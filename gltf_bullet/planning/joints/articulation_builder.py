@@ -7,7 +7,6 @@ is cut at joints into several multibodies.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, note
 from gltf_bullet.model import DofKind
@@ -35,6 +34,7 @@ from gltf_bullet.planning.joints.multibody_layout import (
     emit_multibody,
 )
 from gltf_bullet.planning.joints.rows import JointRow, RowMetric
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import IDENTITY_POSE
 
 MULTIBODY_COORDINATES = 128

@@ -7,7 +7,6 @@ PyBullet's users expect the base in the same multibody as its links: one body, w
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from gltf_bullet.model import (
 )
 from gltf_bullet.planning.joints.graph import GraphEdge, connected_components, edges_by_group
 from gltf_bullet.planning.shapes.planner import MeshOf
+from gltf_bullet.records import replace
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import FloatArray, IntArray
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
@@ -24,8 +23,7 @@ UNBOUNDED = 1e9
 """[m] Finite stand-in for infinity, so that differences stay finite."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Extent:
+class Extent(Struct, frozen=True, eq=False):
     """The size of a placed shape, in the frame that it is placed in."""
 
     center: FloatArray

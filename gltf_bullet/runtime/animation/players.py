@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.scene import Animation, AnimationSampler
 from gltf_bullet.transforms import IntArray
 
 
-@dataclass(frozen=True, slots=True)
-class PlayerState:
+class PlayerState(Struct, frozen=True):
     """The state of a player."""
 
     time: float

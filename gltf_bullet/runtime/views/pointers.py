@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import reprlib
-from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -31,6 +30,7 @@ from gltf_bullet.model import (
 from gltf_bullet.model.pointers import PointerTarget, edited, find_target, pointers_of
 from gltf_bullet.number_ranges import range_of
 from gltf_bullet.planning.gravity import changed_gravity
+from gltf_bullet.records import replace
 from gltf_bullet.runtime.followers import Jump
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.suggestions import did_you_mean
