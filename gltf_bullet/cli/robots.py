@@ -88,9 +88,8 @@ def read_source(
     require_urdf(path, "--fixed-base", fixed_base)
     if not is_robot(path):
         return read_asset(path)
-    from dataclasses import replace
-
     from gltf_bullet.diagnostics import Diagnostics
+    from gltf_bullet.records import replace
     from gltf_bullet.runtime.world_export import robot_file
 
     diagnostics = Diagnostics()

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +18,6 @@ import gltf_bullet as gb
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 CART_POLE = str(ASSETS / "cart_pole.gltf")
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    client_id = pybullet.connect(pybullet.DIRECT)
-    pybullet.setGravity(0.0, 0.0, -9.81, physicsClientId=client_id)
-    yield client_id
-    pybullet.disconnect(client_id)
 
 
 def test_two_threads_in_one_client_work_or_get_a_typed_error(client: int) -> None:

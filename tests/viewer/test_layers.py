@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,12 +23,6 @@ from gltf_bullet.viewer.layers import (
 from tools.gltf_builder import GltfBuilder
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    with headless_world() as client_id:
-        yield client_id
 
 
 def of_color(strokes: Strokes, name: str) -> np.ndarray:
