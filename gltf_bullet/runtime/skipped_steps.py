@@ -80,7 +80,7 @@ class SkippedSteps:
         if clock is None:
             return 0
         is_divided = self._scene.session.divided_settings is not None
-        settings = self._scene.session.known_settings
+        settings = self._scene.session.reference_settings
         step = settings.time_step if is_divided else clock.time_step
         ahead = clock.time - self._scene.time - self._ahead
         # A time step of 0, or one that is not finite, may have been set.

@@ -23,7 +23,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TypeAlias
 
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
-from gltf_bullet.bullet.joints.joint_steps import JointSteps, begin_in_worlds
+from gltf_bullet.bullet.joints.joint_steps import (
+    AFTER_ENGINE,
+    BEFORE_ENGINE,
+    JointSteps,
+    begin_in_worlds,
+)
 from gltf_bullet.bullet.session import (
     EngineSession,
     EngineSettings,
@@ -154,7 +159,7 @@ class StepProgram:
     def _begin_in_loop(self, cores: Sequence[SceneCore], caller: SceneCore) -> None:
         settings = self._session.settings()
         for core in cores:
-            core.world.learn()
+            core.world.accept_settings()
         parts = _parts(cores, settings)
         part_settings = self._session.part_settings(settings, parts)
         self._begin(cores, settings, part_settings)
@@ -198,6 +203,11 @@ class StepProgram:
         part_settings = self._session.part_settings(settings, parts)
         self._begin(cores, settings, part_settings)
         if parts == 1:
+            call = self.prepare_compiled(cores, 1, has_begun=True) if _acts(cores) else None
+            if call is not None:
+                joints, _, most, _, _ = call
+                if self.finish_compiled(cores, call, joints.begin(settings, most, parts)):
+                    return
             self._make_part(cores, settings)
             for core in cores:
                 core.world.end_step()
@@ -281,13 +291,13 @@ class StepProgram:
             if jointed and self._joints_of(jointed).is_as_known():
                 if not caller.world.is_jointed:  # the joints know only of themselves
                     caller.require_alive()
-                return self._session.known_settings
+                return self._session.reference_settings
             self._next = (self._next + 1) % len(cores)
             cores[self._next].require_alive()
         caller.require_alive()
         settings = self._session.settings()
         for core in cores:
-            core.world.learn()
+            core.world.accept_settings()
         return settings
 
     # --- compiled steps -------------------------------------------------------------------------
@@ -300,64 +310,70 @@ class StepProgram:
         joints, settings, most, parts, _ = call
         return self.finish_compiled(cores, call, joints.begin(settings, most, parts))
 
-    def prepare_compiled(self, cores: Sequence[SceneCore], count: int) -> CompiledCall | None:
-        """Return what makes the next steps in one call of kernels, ``None`` if they need Python."""
+    def prepare_compiled(
+        self, cores: Sequence[SceneCore], count: int, *, has_begun: bool = False
+    ) -> CompiledCall | None:
+        """Return what makes the next steps in one call of kernels, ``None`` if they need Python.
+
+        ``has_begun``: of the next step Python has done what comes before it.
+        """
         # Called in every step: a call is a hundredth of a cart-pole's step.
-        whole, is_one = self._session.known_settings, len(cores) == 1
+        whole, is_one = self._session.reference_settings, len(cores) == 1
         parts = cores[0].engine_steps(whole) if is_one else _parts(cores, whole)
         settings = whole if parts == 1 else self._session.part_settings(whole, parts)
-        leaves_something = False
+        needs_python = False
         for core in cores:
-            if not core.may_be_compiled:
+            if not (core.may_be_compiled_once_begun if has_begun else core.may_be_compiled):
                 return None
             compiled = core.world.compiled_steps
-            if not (compiled.are_possible(settings) and (is_one or compiled.may_join())):
+            if not (compiled.are_possible(settings) and (is_one or compiled.can_share_a_call())):
                 return None
-            if core.listeners or compiled.leave_something:
-                leaves_something, count = True, 1
-        if leaves_something and parts > 1:
+            if core.listeners or compiled.needs_python_after_step or (has_begun and core.acts):
+                needs_python, count = True, 1
+        if needs_python and parts > 1:
             return None
         joints = compiled.joints if is_one else self._joints_of(cores)
         if parts > 1:
             self._session.divided_settings = settings  # kernels set the time step, and restore it
-        return joints, settings, count, parts, leaves_something
+        return joints, settings, count, parts, needs_python
 
     def finish_compiled(self, cores: Sequence[SceneCore], call: CompiledCall, found: int) -> int:
         """Process the outcome of such a call; return how many steps were made."""
-        joints, settings, _, parts, leaves_something = call
-        whole = self._session.known_settings
-        over, part, is_open, is_stepped = joints.finish(found, settings, parts)
+        joints, settings, _, parts, needs_python = call
+        whole = self._session.reference_settings
+        finished, part, pending = joints.finish(found, settings, parts)
         for core in cores:
-            leaves_something = leaves_something or core.world.compiled_steps.have_overlaps
-        if leaves_something and not is_open and (over or part):
-            over, part = divmod(over * parts + part - 1, parts)
-            is_open = is_stepped = True
-        if over:
+            needs_python = needs_python or core.world.compiled_steps.have_overlaps
+        if needs_python and not pending and (finished or part):
+            finished, part = divmod(finished * parts + part - 1, parts)
+            pending = AFTER_ENGINE
+        if finished:
             for core in cores:
-                core.note_steps(whole.time_step, over)
+                core.note_steps(whole.time_step, finished)
             self._session.force_scale = parts
-        if not (is_open or part):
+        if not (pending or part):
             self._session.divided_settings = None
-            return over
+            return finished
         times = [core.time + whole.time_step for core in cores]
         for core in cores:
             core.note_steps(settings.time_step, part)
         if parts > 1:
             self._session.divide(settings)
             self._events = {}
-        if is_open:
-            if not is_stepped:
+        if pending:
+            if pending == BEFORE_ENGINE:
                 self._session.step()
             part += 1
-            self._finish(cores, settings, is_last=part == parts, is_seen=is_stepped)
+            is_seen = pending == AFTER_ENGINE
+            self._finish(cores, settings, is_last=part == parts, is_seen=is_seen)
         if parts == 1:
             for core in cores:
                 core.world.end_step()
-            return over + 1
+            return finished + 1
         self._collect(cores)
         with _errors_of(cores):
             self._make_parts(cores, settings, part, parts, times)
-        return over + 1
+        return finished + 1
 
     def finish_alone(self, caller: SceneCore, count: int, call: CompiledCall, found: int) -> None:
         """Process the outcome of a call for a scene that is alone, and make the other steps."""
@@ -407,6 +423,11 @@ def _parts(cores: Sequence[SceneCore], settings: EngineSettings) -> int:
     It follows from files and settings alone: a step is the same whatever moves in it.
     """
     return max([core.engine_steps(settings) for core in cores])
+
+
+def _acts(cores: Sequence[SceneCore]) -> bool:
+    """Tell whether behavior graphs have something to do in every step."""
+    return any(core.acts for core in cores)
 
 
 def _errors_of(cores: Sequence[SceneCore]) -> AbstractContextManager[object]:

@@ -254,13 +254,13 @@ class Articulation:
     idle_steps: int = table(MEMORY, "n")
     """Steps in which that motor seems to be off."""
     external_motor_force: int = table(MEMORY, "n")
-    """Force of the motors of others in the last step, on axes that they drive."""
+    """Force of the motors of the user in the last step, on axes that they drive."""
     external_motor_change: int = table(MEMORY, "n")
     """Difference between what these motors exerted in the last step and what was assumed."""
     last_motor_impulse: int = table(MEMORY, "n")
     """Impulses of all motors as they were read last, in the order of commands."""
     usual_residual: int = table(MEMORY, "n")
-    """Momentum residual while a motor of others is known to act."""
+    """Momentum residual while a motor of the user is known to act."""
 
     # --- work: kinematics and dynamics ---
 

@@ -12,26 +12,24 @@ from gltf_bullet.transforms import FloatArray, IntArray
 
 # --- stages of ``prepare`` and of ``solve``; their results: ``outcomes`` --------------------------
 
-PREPARE = 1
+PREPARE_ROWS = 1
 """Set up the rows of all articulations of the scene that take part in the step."""
-EVALUATE = 3
-"""Compute poses, velocities, mass matrix and row values of the articulation ``number``."""
-READ_MOTORS = 5
+PREPARE_SNAPSHOT = 5
 """Read the motor forces into the memory, for a snapshot."""
-CLOSE = 4
+PREPARE_LOOPS = 4
 """Close the loops that the last step has left open."""
 
-OPEN = 1
+SOLVE_OPEN = 1
 """Begin the islands of the step with the contacts and free bodies that were filled in."""
-GATHER = 2
+SOLVE_GATHER = 2
 """Add the articulations of the scene, with their rows and their sides of contacts."""
-SOLVE = 4
+SOLVE_ISLANDS = 4
 """Solve what was gathered."""
-REDUCE_TARGETS = 16
+SOLVE_REDUCE_TARGETS = 16
 """After the solve, of every scene that takes part: reduce targets of limits that add energy."""
-FINISH = 8
+SOLVE_FINISH = 8
 """Bring the results back to the scene; if targets were reduced, solve anew before the first."""
-ALL_STAGES = OPEN | GATHER | SOLVE | REDUCE_TARGETS | FINISH
+SOLVE_ALL = SOLVE_OPEN | SOLVE_GATHER | SOLVE_ISLANDS | SOLVE_REDUCE_TARGETS | SOLVE_FINISH
 
 
 # --- the table of scenes --------------------------------------------------------------------------

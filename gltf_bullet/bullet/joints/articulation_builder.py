@@ -102,7 +102,7 @@ def build_arrays(
     packed: list[Packed] = []
     done = 0
     for frames, (start, size) in zip(all_frames, states, strict=True):
-        given = {"state": start, **commands.places(done)}
+        given = {"state": start, **commands.command_offsets(done)}
         packed.append(_pack_articulation(frames, anchor_states, columns, size, given))
         done += frames.dof_count
     offsets = [record.offset for record in packed]

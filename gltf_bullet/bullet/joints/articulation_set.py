@@ -268,7 +268,7 @@ class ArticulationSet(JointedLinks):
             self.solver.close_loops()
         self.solver.has_closed = False
         for articulation in self.articulations:
-            if articulation.is_watching:
+            if articulation.has_recovering_limits:
                 articulation.after_step()
 
     @property
@@ -280,7 +280,7 @@ class ArticulationSet(JointedLinks):
     def needs_every_step(self) -> bool:
         """True if :meth:`after_step` has something to do after every step."""
         for articulation in self.articulations:  # noqa: SIM110  # asked in every step
-            if articulation.is_watching:
+            if articulation.has_recovering_limits:
                 return True
         return False
 

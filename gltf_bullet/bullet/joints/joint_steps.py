@@ -15,7 +15,7 @@ import numpy as np
 
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
-from gltf_bullet.bullet.joints.solving.scene_islands import ALL_STAGES, cells_of
+from gltf_bullet.bullet.joints.solving.scene_islands import cells_of
 from gltf_bullet.bullet.joints.solving.world_contacts import WorldContacts
 from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.numba_aot import IntTable, address_of, addresses
@@ -32,26 +32,30 @@ from gltf_bullet.solver.engine.stepping import (
     advance_worlds,
 )
 from gltf_bullet.solver.entries import prepare, solve
-from gltf_bullet.solver.scene_table import PREPARE, SCENE
+from gltf_bullet.solver.scene_table import PREPARE_ROWS, SCENE, SOLVE_ALL
 
-_PATIENCE = 8
+_RETRY_INTERVAL = 8
 """Number of steps after which kernels try again a scene whose contacts they did not know."""
 _CANNOT = outcomes.REFUSED | outcomes.STATE_LOST
 """Outcomes if the engine did not answer or has lost a body: reading each scene shows which one."""
 _STEPPED = outcomes.STEPPED
 
 
+NOTHING, BEFORE_ENGINE, AFTER_ENGINE = range(3)
+"""Where kernels have left an engine step."""
+
+
 class MadeSteps(NamedTuple):
     """Result of whole steps that kernels have made."""
 
-    over: int
+    finished: int
     """Number of finished steps."""
     part: int = 0
     """Number of finished engine steps of the next one."""
-    is_open: bool = False
-    """True if one more engine step was begun, which Python has to finish."""
-    is_stepped: bool = False
-    """True if kernels have made the engine's step of that one too."""
+    pending: int = NOTHING
+    """What Python has to finish of one more engine step: NOTHING, from BEFORE_ENGINE or from
+    AFTER_ENGINE on.
+    """
 
 
 _NONE_MADE, _ONE_MADE = MadeSteps(0), MadeSteps(1)
@@ -67,7 +71,7 @@ class _KernelTable:
         self._table: IntTable = self.solvers[0].row
         self._cells = self.solvers[0].islands.cells
 
-    def now(self) -> tuple[IntTable, memoryview]:
+    def scene_rows(self) -> tuple[IntTable, memoryview]:
         """Return the table, and the same numbers as a flat view, which Python reads faster.
 
         The table of one scene is its own row: kernels write directly into the scene's.
@@ -90,13 +94,13 @@ class JointSteps:
         self._table = _KernelTable([scene.solver for scene in scenes])
         self._solvers = self._table.solvers
         self._is_one = len(self._solvers) == 1
-        self._turn = 0
+        self._steps_until_retry = 0
 
     def is_as_known(self) -> bool:
-        """Return True if the world and the scenes' bodies are those of ``EngineIo.learn``."""
+        """Return True if world and bodies are those of ``EngineIo.accept_settings``."""
         if not all(solver.is_native for solver in self._solvers):
             return False
-        return not advance(self._table.now()[0], CHECK_WORLD, 0.0, 0.0, 0.0, 0.0)
+        return not advance(self._table.scene_rows()[0], CHECK_WORLD, 0.0, 0.0, 0.0, 0.0)
 
     # --- the forces of one engine step --------------------------------------------------------
 
@@ -114,9 +118,9 @@ class JointSteps:
             scene.move_anchors(dt)
         solvers: Sequence[JointSolver] = self._solvers
         for solver in solvers:
-            if solver.io.is_blind:
-                solver.io.look_around()
-        known = self._known()
+            if solver.io.skips_contacts:
+                solver.io.recheck_contacts()
+        known = self._with_contact_tables()
         if known and not known[0].contacts.has_foreign_constraints():
             done = self._solve_in_kernels(known, dt, gravity)
             solvers = [solver for solver in solvers if solver not in done]
@@ -125,14 +129,14 @@ class JointSteps:
         for scene in self.scenes:
             scene.tighten_loops()
 
-    def _known(self) -> list[JointSolver]:
+    def _with_contact_tables(self) -> list[JointSolver]:
         """Return the scenes whose contacts kernels probably have in memory."""
         # Contacts between scenes are tracked in Python only: kernels try again now and then.
-        self._turn = (self._turn + 1) % _PATIENCE
+        self._steps_until_retry = (self._steps_until_retry - 1) % _RETRY_INTERVAL
         known = [
             solver
             for solver in self._solvers
-            if solver.is_undisturbed and (solver.is_known or not self._turn)
+            if solver.is_undisturbed and (solver.has_contact_table or not self._steps_until_retry)
         ]
         if len(known) < len(self._solvers):
             known = [solver for solver in known if not solver.contacts.is_reached]
@@ -143,7 +147,7 @@ class JointSteps:
     ) -> Sequence[JointSolver]:
         """Solve scenes by kernels; return those that were solved."""
         group = self._table if len(solvers) == len(self._solvers) else _KernelTable(solvers)
-        table, _ = group.now()
+        table, _ = group.scene_rows()
         found = int(advance(table, FORCES, dt, *gravity))
         if found & _CANNOT:
             return ()
@@ -155,7 +159,7 @@ class JointSteps:
                 return ()
             table = table[known]
             found = int(advance(table, FORCES & ~(READ | FIND_CONTACTS), dt, *gravity))
-        _take(solvers, table, found, dt, gravity)
+        _store_results(solvers, table, found, dt, gravity)
         return solvers
 
     # --- whole steps --------------------------------------------------------------------------
@@ -163,8 +167,8 @@ class JointSteps:
     def begin(self, settings: EngineSettings, count: int, parts: int) -> int:
         """Make the world's next steps in one call, as long as nothing in them needs Python.
 
-        Call it only if nothing else acts in these steps, and after ``EngineIo.learn``; then
-        :meth:`finish`.
+        Call it only if nothing else acts in these steps, and after ``EngineIo.accept_settings``;
+        then :meth:`finish`.
 
         Args:
             settings: Settings of the world in an engine step.
@@ -184,13 +188,13 @@ class JointSteps:
             stages |= BY_SCENE
         for solver in self._solvers:
             io = solver.io
-            if io.is_blind:
-                io.look_around()
+            if io.skips_contacts:
+                io.recheck_contacts()
             if solver.external_forces:
                 steps = 1
         islands = self._solvers[0].islands
         # Spelled out for one scene: of a cart-pole's step a call is a hundredth.
-        table, cells = (islands.row, islands.cells) if self._is_one else self._table.now()
+        table, cells = (islands.row, islands.cells) if self._is_one else self._table.scene_rows()
         cells[SCENE.steps], cells[SCENE.parts] = steps, parts
         return table, stages
 
@@ -205,13 +209,13 @@ class JointSteps:
         """
         dt, gravity, solvers = settings.time_step, settings.gravity, self._solvers
         islands = solvers[0].islands
-        table, cells = (islands.row, islands.cells) if self._is_one else self._table.now()
+        table, cells = (islands.row, islands.cells) if self._is_one else self._table.scene_rows()
         made = cells[SCENE.steps] * parts + cells[SCENE.part]
         if found & outcomes.NOT_MADE:  # unless a body is lost, it was the first
             return MadeSteps(*divmod(made, parts)) if made else _NONE_MADE
         if found & _STEPPED and not found & ~outcomes.OVER:  # most steps of all
             for solver in solvers:
-                solver.is_known = True
+                solver.has_contact_table = True
                 solver.note(dt, gravity)
                 if solver.external_forces and made >= parts:
                     solver.end_step()
@@ -220,12 +224,12 @@ class JointSteps:
                 if found & outcomes.SENSED:
                     solvers[0].pairs_seen = cells[SCENE.pairs]
             return _ONE_MADE if made == parts == 1 else MadeSteps(*divmod(made, parts))
-        _take(solvers, table, found, dt, gravity)
+        _store_results(solvers, table, found, dt, gravity)
         if found & outcomes.LOOPS_CHECKED:  # only in calls for one scene
             solvers[0].has_closed = True
-            solvers[0].take_closed(found)
-        over, part = divmod(made - 1, parts)
-        return MadeSteps(over, part, is_open=True, is_stepped=bool(found & _STEPPED))
+            solvers[0].write_closed_loops(found)
+        finished, part = divmod(made - 1, parts)
+        return MadeSteps(finished, part, AFTER_ENGINE if found & _STEPPED else BEFORE_ENGINE)
 
 
 def begin_in_worlds(
@@ -252,7 +256,7 @@ def begin_in_worlds(
     return found
 
 
-def _take(
+def _store_results(
     solvers: Sequence[JointSolver],
     table: IntTable,
     found: int,
@@ -263,17 +267,19 @@ def _take(
     untold = found & outcomes.NOT_APPLIED
     if not found & ~outcomes.OVER:
         for solver in solvers:
-            solver.take(0, dt, gravity)
+            solver.store_results(0, dt, gravity)
         return
     columns = table[:, [SCENE.status, SCENE.touching]].tolist()
     for solver, (status, touching) in zip(solvers, columns, strict=True):
         solver.islands.cells[SCENE.touching] = touching
-        solver.take(status | untold, dt, gravity)
+        solver.store_results(status | untold, dt, gravity)
 
 
 def _solve_in_python(solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]) -> None:
     """Follow the contacts from scene to scene; islands that span several are solved once."""
-    solver_of = {solver.contacts: solver for solver in _passive_last(solvers) if solver.has_joints}
+    solver_of = {
+        solver.contacts: solver for solver in _transmitting_last(solvers) if solver.has_joints
+    }
     if len(solver_of) > 1:
         contacts = WorldContacts(solvers[0].client_id)
         for reader in solver_of:
@@ -290,7 +296,7 @@ def _solve_in_python(solvers: Sequence[JointSolver], dt: float, gravity: Sequenc
             continue
         joined = {}
         for number, reader in enumerate(touching.readers, start=1):
-            reader.is_reached = reader.is_passive
+            reader.is_reached = reader.only_transmits_forces
             other = solver_of.get(reader)
             is_free = other is not None and other not in solved and other not in alone
             if other is not None and is_free and touching.reaches_all(number):
@@ -309,8 +315,8 @@ def _solve_in_python(solvers: Sequence[JointSolver], dt: float, gravity: Sequenc
 def _solve_alone(solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]) -> None:
     """Solve scenes without contacts in one call."""
     table = np.concatenate([solver.row for solver in solvers])
-    prepare(table, PREPARE, 0, 0, dt, *gravity)
-    solve(table, ALL_STAGES, 0, 0, 0, dt)
+    prepare(table, PREPARE_ROWS, 0, 0, dt, *gravity)
+    solve(table, SOLVE_ALL, 0, 0, 0, dt)
     statuses: list[int] = table[:, SCENE.status].tolist()
     for k, solver in enumerate(solvers):
         if statuses[k] == outcomes.NEEDS_ROOM:
@@ -320,6 +326,6 @@ def _solve_alone(solvers: Sequence[JointSolver], dt: float, gravity: Sequence[fl
         solver.finish(status, dt, gravity)
 
 
-def _passive_last(solvers: Iterable[JointSolver]) -> list[JointSolver]:
+def _transmitting_last(solvers: Iterable[JointSolver]) -> list[JointSolver]:
     """Put scenes without drives and limits last: the solves of others may include them."""
-    return sorted(solvers, key=lambda solver: solver.contacts.is_passive)
+    return sorted(solvers, key=lambda solver: solver.contacts.only_transmits_forces)

@@ -18,7 +18,11 @@ from gltf_bullet.bullet.bodies.deforming_bodies import (
     none_deforming,
 )
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, no_free_bodies
-from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies, unchanged_bodies
+from gltf_bullet.bullet.bodies.unchanged_bodies import (
+    NONE_UNCHANGED,
+    UnchangedBodies,
+    unchanged_bodies,
+)
 from gltf_bullet.bullet.body_ownership import BodyOwnership
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
@@ -78,11 +82,12 @@ class CreatedWorld:
         options: LoadOptions,
         visuals: VisualPlans,
         world_from_asset_xyzw: FloatArray,
-        kept: KeptBodies = NONE_KEPT,
+        kept: UnchangedBodies = NONE_UNCHANGED,
     ) -> None:
         """Create everything in ``plan``, for an asset of nodes ``tree()`` with this rotation.
 
-        On failure nothing stays in the world. ``kept``: bodies left there by :meth:`hand_over`.
+        On failure nothing stays in the world. ``kept``: bodies that :meth:`remove_changed_bodies`
+        has left there.
 
         Raises:
             EngineError: PyBullet refused something.
@@ -141,7 +146,7 @@ class CreatedWorld:
         visuals: BodyVisuals,
         tree: Callable[[], NodeTree],
         options: LoadOptions,
-        kept: KeptBodies,
+        kept: UnchangedBodies,
     ) -> None:
         shapes, bodies = self.session.shapes, self.plan.bodies.bodies
         kinds, statics = self.plan.bodies.anywhere, self.plan.bodies.statics
@@ -359,7 +364,7 @@ class CreatedWorld:
             self.articulations, self.kinematic_targets, self.triggers, self.fast, self.softness,
             self._links.slip_table,
             needs_python=self.gravity is not None or self.free.are_cruising,
-            is_watched=self.squeezed is not None,
+            has_kinematic_neighbours=self.squeezed is not None,
         )  # fmt: skip
 
     @cached_property
@@ -370,7 +375,7 @@ class CreatedWorld:
 
     # --- removal ------------------------------------------------------------------------------
 
-    def hand_over(self, plan: ScenePlan, edited: Collection[int]) -> KeptBodies:
+    def remove_changed_bodies(self, plan: ScenePlan, edited: Collection[int]) -> UnchangedBodies:
         """Remove all bodies but those that another plan leaves unchanged; return these.
 
         Args:
@@ -379,11 +384,11 @@ class CreatedWorld:
         """
         if self.deforming.built or not self.session.is_alive():
             self.remove()
-            return NONE_KEPT
+            return NONE_UNCHANGED
         statics, bodies = unchanged_bodies(self.plan, plan)
         driven_statics, driven_bodies = map(set, self.kinematic_targets.nodes)
         free = self.free.id_of_node
-        kept = KeptBodies(
+        kept = UnchangedBodies(
             statics={node: self.static_ids[node] for node in statics - driven_statics},
             free={node: free[node] for node in bodies - driven_bodies - set(edited)},
             batched=frozenset(body for body in free.values() if body in self.free.batched),

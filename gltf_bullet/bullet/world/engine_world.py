@@ -91,8 +91,8 @@ class EngineWorld(RestorableWorld):
         if self.gravity is not None:
             self.gravity.weigh()
         self.plan, self._table.bodies, self.motion.plans = plan, plan.bodies, bodies
-        if self._last_return is not None:
-            self.articulations.note_masses(self._last_return[3])
+        if self._last_restored is not None:
+            self.articulations.note_masses(self._last_restored[3])
         return True
 
     @property
@@ -160,7 +160,7 @@ class EngineWorld(RestorableWorld):
             self._division_issues += found.issues
         return steps
 
-    def learn_settings(self, settings: EngineSettings) -> None:
+    def adapt_to_settings(self, settings: EngineSettings) -> None:
         """Adapt surfaces to the present settings of the world."""
         if settings is not self.compiled_steps.settings:
             # The session returns the same object as long as no setting changes.
@@ -201,9 +201,9 @@ class EngineWorld(RestorableWorld):
         if self.is_jointed:
             self.articulations.solver.end_step()
 
-    def learn(self) -> None:
+    def accept_settings(self) -> None:
         """Accept the present world as the known one for compiled steps."""
-        self.articulations.solver.io.learn()
+        self.articulations.solver.io.accept_settings()
 
     def after_step(self, settings: EngineSettings, *, is_seen: bool = False) -> None:
         """Update joints, sliding surfaces, squeezed and fast bodies after an engine step.

@@ -42,7 +42,7 @@ class EngineWorldState(Struct, frozen=True, eq=False, kw_only=True):
 
 _LAYOUT: MemoKey[BodyLayout] = MemoKey("the bodies that states fit")
 
-_Return: TypeAlias = (
+_RestoredState: TypeAlias = (
     "tuple[EngineWorldState, EngineSnapshot | BodyStates, tuple[int, int], ArticulationMoment]"
 )
 """The last restored state; number of bodies then and the last one; and the joints' arrays."""
@@ -51,7 +51,7 @@ _Return: TypeAlias = (
 class RestorableWorld(CreatedWorld):
     """What one scene has in the world, with states to go back to."""
 
-    _last_return: _Return | None = None
+    _last_restored: _RestoredState | None = None
 
     def renew_contacts(self) -> None:
         """Make all collision pairs of the scene anew, in one fixed order."""
@@ -77,18 +77,20 @@ class RestorableWorld(CreatedWorld):
         """Restore a state: the whole world by the engine's snapshot, or our own bodies only."""
         if self.squeezed is not None:
             self.squeezed.restore(state.squeezed, self._created)
-        if not self._return_again(state, engine):
+        if not self._restore_changes(state, engine):
             self._restore(state, engine)
         self.fast.restore(state.fast)
         self.softness.restore(state.softness, self._created)
         self.articulations.contacts.recall(state.contacts, self._created)
 
-    def _return_again(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> bool:
+    def _restore_changes(
+        self, state: EngineWorldState, engine: EngineSnapshot | BodyStates
+    ) -> bool:
         """Restore only what steps have changed, if this is the state that was restored last.
 
         Every episode of an environment begins so; a full restore costs three times as much.
         """
-        last = self._last_return
+        last = self._last_restored
         if last is None or last[0] is not state or last[1] is not engine:
             return False
         bodies = self.session.last_body()
@@ -132,4 +134,4 @@ class RestorableWorld(CreatedWorld):
             (engine.restore_again if is_whole else engine.restore)(self.session)
         self.articulations.restore(state.articulations)
         bodies, moment = self.session.last_body(), self.articulations.moment()
-        self._last_return = (state, engine, bodies, moment) if is_whole else None
+        self._last_restored = (state, engine, bodies, moment) if is_whole else None

@@ -16,17 +16,8 @@ from typing import Final, TypeAlias
 import numpy as np
 from msgspec import Struct
 
+from gltf_bullet import model
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, note, warning
-from gltf_bullet.model import (
-    DEFAULT_MATERIAL,
-    Collider,
-    CollisionFilter,
-    CombineMode,
-    MotionKind,
-    PhysicsMaterial,
-    combine,
-    may_collide,
-)
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.body_plans import (
     BodyPlan,
@@ -153,12 +144,12 @@ class SurfaceUse(Struct, frozen=True):
     """A distinct combination of surface and filter, and the bodies that have it."""
 
     key: SurfaceKey
-    filter: CollisionFilter | None
+    filter: model.CollisionFilter | None
 
 
-def surface_key(material: PhysicsMaterial, kind: MotionKind | None) -> SurfaceKey:
+def surface_key(material: model.PhysicsMaterial, kind: model.MotionKind | None) -> SurfaceKey:
     """The key of a material on a body of a kind; ``None``: of a collider without motion."""
-    return SurfaceKey(material=material, is_dynamic=kind is MotionKind.DYNAMIC)
+    return SurfaceKey(material=material, is_dynamic=kind is model.MotionKind.DYNAMIC)
 
 
 def alone_friction(key: SurfaceKey) -> float:
@@ -171,14 +162,14 @@ def alone_friction(key: SurfaceKey) -> float:
     material = key.material
     if key.is_dynamic:
         return material.dynamic_friction
-    partner = DEFAULT_MATERIAL.dynamic_friction
-    modes = material.friction_combine, DEFAULT_MATERIAL.friction_combine
-    return combine(material.dynamic_friction, partner, *modes) / partner
+    partner = model.DEFAULT_MATERIAL.dynamic_friction
+    modes = material.friction_combine, model.DEFAULT_MATERIAL.friction_combine
+    return model.combine(material.dynamic_friction, partner, *modes) / partner
 
 
 def alone_restitution(key: SurfaceKey) -> float:
     """Restitution factor towards other scenes; 1 for ground that does not multiply."""
-    multiplies = key.material.restitution_combine is CombineMode.MULTIPLY
+    multiplies = key.material.restitution_combine is model.CombineMode.MULTIPLY
     return key.material.restitution if key.is_dynamic or multiplies else 1.0
 
 
@@ -240,7 +231,7 @@ def meetings(
         for other, other_owners in listed[at:]:
             if not (use.key.is_dynamic or other.key.is_dynamic):
                 continue
-            if len(owners | other_owners) >= 2 and may_collide(use.filter, other.filter):
+            if len(owners | other_owners) >= 2 and model.may_collide(use.filter, other.filter):
                 yield use, other
 
 
@@ -268,7 +259,7 @@ def _meetings_of_many(
             yield use, listed[int(partners[first])][0]
 
 
-def _filters_meet(filters: Sequence[CollisionFilter | None]) -> BoolArray:
+def _filters_meet(filters: Sequence[model.CollisionFilter | None]) -> BoolArray:
     """Matrix of ``may_collide`` for each two filters, shape [filter_count, filter_count].
 
     The cost is that of the lists of systems in the file, not their square.
@@ -372,7 +363,7 @@ class ContactPlan:
     """Uses with at least one partner towards which restitution is above 0."""
     on_triangles: frozenset[SurfaceUse] = frozenset()
     """Uses that may meet a triangle mesh."""
-    self_excluding: frozenset[CollisionFilter] = frozenset()
+    self_excluding: frozenset[model.CollisionFilter] = frozenset()
     """Filters that forbid only collisions which joints exclude too; see :func:`self_exclusions`."""
 
     @cached_property
@@ -399,7 +390,7 @@ class ContactPlan:
 def plan_contacts(
     bodies: BodyPlans,
     diagnostics: Diagnostics,
-    self_excluding: frozenset[CollisionFilter] = frozenset(),
+    self_excluding: frozenset[model.CollisionFilter] = frozenset(),
 ) -> tuple[BodyPlans, ContactPlan]:
     """Give every collider group and static collider its surface; split where pairs contradict.
 
@@ -474,7 +465,7 @@ def _report_slow_bounces(
 def with_materials(
     bodies: BodyPlans,
     contacts: ContactPlan,
-    colliders: Mapping[int, Collider],
+    colliders: Mapping[int, model.Collider],
     diagnostics: Diagnostics,
 ) -> tuple[BodyPlans, ContactPlan] | None:
     """Give the same bodies other materials; ``None`` if links have to be made anew.
@@ -491,13 +482,15 @@ def with_materials(
         for group in plan.groups:
             if group.surface.only_against is not None:
                 continue
-            materials = {colliders[k].material or DEFAULT_MATERIAL for k in group.collider_nodes}
+            materials = {
+                colliders[k].material or model.DEFAULT_MATERIAL for k in group.collider_nodes
+            }
             if len(materials) > 1:
                 return None
             groups.append(replace(group, material=materials.pop()))
         planned[node] = replace(plan, groups=tuple(groups))
     statics = tuple(
-        replace(static, material=colliders[static.node].material or DEFAULT_MATERIAL)
+        replace(static, material=colliders[static.node].material or model.DEFAULT_MATERIAL)
         for static in bodies.statics
     )
     found, changed = plan_contacts(
@@ -527,9 +520,9 @@ def _pair_targets(
         for j, b in enumerate(keys):
             one, two = a.material, b.material
             modes = one.friction_combine, two.friction_combine
-            friction[i, j] = combine(one.dynamic_friction, two.dynamic_friction, *modes)
-            static[i, j] = combine(one.static_friction, two.static_friction, *modes)
-            restitution[i, j] = combine(
+            friction[i, j] = model.combine(one.dynamic_friction, two.dynamic_friction, *modes)
+            static[i, j] = model.combine(one.static_friction, two.static_friction, *modes)
+            restitution[i, j] = model.combine(
                 one.restitution, two.restitution, one.restitution_combine, two.restitution_combine
             )
     edges: set[tuple[int, int]] = set()
@@ -645,9 +638,9 @@ class _Surfaces:
         differs: BoolArray = np.abs(contacts.static_friction - contacts.targets.friction) > 1e-9
         for i, j in contacts.targets.edges:
             self._slips[[i, j]] |= differs[i, j]
-        self._main: dict[tuple[SurfaceKey, CollisionFilter | None], SurfacePlan] = {}
+        self._main: dict[tuple[SurfaceKey, model.CollisionFilter | None], SurfacePlan] = {}
 
-    def main(self, key: SurfaceKey, collision_filter: CollisionFilter | None) -> SurfacePlan:
+    def main(self, key: SurfaceKey, collision_filter: model.CollisionFilter | None) -> SurfacePlan:
         known = self._main.get((key, collision_filter))
         if known is None:
             row = self._row[key]
@@ -666,14 +659,16 @@ class _Surfaces:
             self._main[key, collision_filter] = known
         return known
 
-    def _outward(self, collision_filter: CollisionFilter | None) -> CollisionFilter | None:
+    def _outward(
+        self, collision_filter: model.CollisionFilter | None
+    ) -> model.CollisionFilter | None:
         """The filter as other scenes see it; its systems stay, since other files may name them."""
         if collision_filter is None or collision_filter not in self._contacts.self_excluding:
             return collision_filter
         return replace(collision_filter, not_collide_with=None)
 
     def pair_specific(
-        self, key: SurfaceKey, collision_filter: CollisionFilter | None
+        self, key: SurfaceKey, collision_filter: model.CollisionFilter | None
     ) -> list[SurfacePlan]:
         """The pair-specific surfaces that a collider needs besides its main one."""
         contacts, main = self._contacts, self.main(key, collision_filter)

@@ -250,7 +250,7 @@ def engine_client(engine: Engine) -> int:
 
 @kernel
 def submit(engine: Engine, client: int, command: int) -> int:
-    """Let the engine do something; the status.
+    """Submit a command to PyBullet; return the handle of its status.
 
     Waiting for it takes the clock three times: a tenth of a cart-pole's step (measured).
     """

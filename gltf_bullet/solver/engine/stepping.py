@@ -146,7 +146,7 @@ WHOLE_STEP = CHECK_WORLD | FORCES | FREE_FORCES | STEP
 AT_ONCE = 50
 """Steps that are made before Python can hear Ctrl-C."""
 
-_STAGES_OF_SOLVE = scene_table.ALL_STAGES
+_STAGES_OF_SOLVE = scene_table.SOLVE_ALL
 
 # --- ownership of bodies --------------------------------------------------------------------------
 
@@ -265,7 +265,18 @@ def _free_bodies(scenes: IntTable, row: int) -> int:
 def _close(scenes: IntTable, engine: Engine, dt: float) -> int:
     """Close the loops that the last step has opened."""
     width = scenes.shape[1]
-    close = (scenes.ctypes.data, len(scenes), width, scene_table.CLOSE, 0, 0, dt, 0.0, 0.0, 0.0)
+    close = (
+        scenes.ctypes.data,
+        len(scenes),
+        width,
+        scene_table.PREPARE_LOOPS,
+        0,
+        0,
+        dt,
+        0.0,
+        0.0,
+        0.0,
+    )
     return int(call(engine.prepare, close))
 
 
@@ -361,7 +372,7 @@ def _go_through(
             if not has_joints(scenes, row):
                 continue
             one, contacts = _address_of_row(scenes, row), scenes[row, SCENE.touching]
-            stated = (one, 1, width, scene_table.PREPARE, 0, contacts, dt, gx, gy, gz)
+            stated = (one, 1, width, scene_table.PREPARE_ROWS, 0, contacts, dt, gx, gy, gz)
             call(engine.prepare, stated)
     if stages & SOLVE:
         for row in range(len(scenes)):

@@ -35,7 +35,7 @@ from gltf_bullet.transforms import FloatArray, IntArray
 _JOINT_TABLES: MemoKey[JointTables | None] = MemoKey("where the engine has the joints")
 _ANSWERS: MemoKey[bool] = MemoKey("kernels read the same as Python")
 
-_BLIND_CALLS = 16
+_CALLS_WITHOUT_CONTACTS = 16
 """Number of calls of which one reads contacts although rules forbid them all."""
 
 
@@ -44,7 +44,7 @@ class EngineIo:
 
     is_native = False
     """True if kernels call the engine."""
-    is_blind = False
+    skips_contacts = False
     """True if kernels do not read contacts, because rules and filters forbid them all."""
 
     def __init__(
@@ -98,12 +98,14 @@ class EngineIo:
             The outcome, or ``LOST``: see :mod:`gltf_bullet.solver.outcomes`.
         """
         lost = self.read()
-        return lost or int(prepare(self._islands.row, scene_table.CLOSE, 0, 0, dt, 0.0, 0.0, 0.0))
+        return lost or int(
+            prepare(self._islands.row, scene_table.PREPARE_LOOPS, 0, 0, dt, 0.0, 0.0, 0.0)
+        )
 
-    def learn(self) -> None:
+    def accept_settings(self) -> None:
         """Accept the present settings, bodies and constraints of the world as the known ones."""
 
-    def look_around(self) -> None:
+    def recheck_contacts(self) -> None:
         """Read contacts now and then although rules forbid them: users may change the rules."""
 
 
@@ -132,7 +134,7 @@ class NativeIo(EngineIo):
         self._fetch, self._meet_nothing = fetch, meet_nothing
         self._start_count = int(islands.native[1][START_COUNT])
         """Number of bodies whose contacts the solve includes."""
-        self._blind_calls = 0
+        self._calls_without_contacts = 0
 
     def read(self) -> int:
         """See :meth:`EngineIo.read`."""
@@ -150,8 +152,8 @@ class NativeIo(EngineIo):
         status = int(advance(self._islands.row, stages, dt, 0.0, 0.0, 0.0))
         return self._python.close_loops(dt) if status & outcomes.REFUSED else status
 
-    def learn(self) -> None:
-        """See :meth:`EngineIo.learn`."""
+    def accept_settings(self) -> None:
+        """See :meth:`EngineIo.accept_settings`."""
         row = self._islands.row
         if not advance(row, stepping.CHECK_WORLD, 0.0, 0.0, 0.0, 0.0):
             return
@@ -161,15 +163,15 @@ class NativeIo(EngineIo):
         _, plan, tags = self._islands.native
         ownership = ownership_at(tags, 0)
         is_alone = int(ownership.bodies) >> 32 == ownership.tag_count
-        self.is_blind = bool(self._start_count) and is_alone and self._meet_nothing()
-        self._blind_calls = 0
-        plan[START_COUNT] = 0 if self.is_blind else self._start_count
+        self.skips_contacts = bool(self._start_count) and is_alone and self._meet_nothing()
+        self._calls_without_contacts = 0
+        plan[START_COUNT] = 0 if self.skips_contacts else self._start_count
 
-    def look_around(self) -> None:
-        """See :meth:`EngineIo.look_around`."""
-        self._blind_calls += 1
-        if self._blind_calls % _BLIND_CALLS == 0 and len(self._fetch()):
-            self._meet_nothing, self.is_blind = lambda: False, False
+    def recheck_contacts(self) -> None:
+        """See :meth:`EngineIo.recheck_contacts`."""
+        self._calls_without_contacts += 1
+        if self._calls_without_contacts % _CALLS_WITHOUT_CONTACTS == 0 and len(self._fetch()):
+            self._meet_nothing, self.skips_contacts = lambda: False, False
             self._islands.native[1][START_COUNT] = self._start_count
 
 

@@ -144,7 +144,7 @@ class JointSolver:
         """Tables of the forces of :meth:`apply_force` in the coming step."""
         self.has_closed = False
         """True if kernels have closed the loops that the last step has opened."""
-        self.is_known = not articulations
+        self.has_contact_table = not articulations
         """True if the kernels' memory has the contacts of the last step."""
         self.last: tuple[float, Sequence[float]] = (0.0, (0.0, 0.0, 0.0))
         """Length of the last step [s], and gravity [m/s^2]."""
@@ -203,7 +203,7 @@ class JointSolver:
     def read_motor_forces(self, dt: float) -> None:
         """Read motor forces into the memory, for a snapshot; ``dt`` [s] of the next step."""
         self.read()
-        prepare(self.row, scene_table.READ_MOTORS, 0, 0, dt, 0.0, 0.0, 0.0)
+        prepare(self.row, scene_table.PREPARE_SNAPSHOT, 0, 0, dt, 0.0, 0.0, 0.0)
 
     def require_found(self, found: int) -> None:
         """Raise ``EngineError`` if an outcome says ``STATE_LOST``; joints get their last states."""
@@ -258,7 +258,7 @@ class JointSolver:
         self._read()
         touching = self.contacts.read(dt, gravity)
         self.islands.cells[SCENE.touching] = touching is not None
-        self.is_known = touching is None or not touching.readers
+        self.has_contact_table = touching is None or not touching.readers
         return touching
 
     def require_finite(self, status: int) -> None:
@@ -277,13 +277,13 @@ class JointSolver:
             external[:] = 0.0
         self.external_forces.clear()
 
-    def take(self, found: int, dt: float, gravity: Sequence[float]) -> None:
+    def store_results(self, found: int, dt: float, gravity: Sequence[float]) -> None:
         """Finish what a kernel has solved, and applied unless its outcome says otherwise.
 
         Raises:
             EngineError: A force is not finite; the engine was given nothing.
         """
-        self.is_known = True
+        self.has_contact_table = True
         if not found & _EVENTFUL:
             self.note(dt, gravity)
             return
@@ -306,7 +306,7 @@ class JointSolver:
         if status & outcomes.OUTSIDE_LIMIT:
             for articulation in self.articulations:
                 articulation.refresh_native_limits()
-        self.warnings.take(status, self.islands.index)
+        self.warnings.report(status, self.islands.index)
         if not is_applied:
             self.io.apply()
         self.note(dt, gravity)
@@ -315,9 +315,9 @@ class JointSolver:
         """Close the loops that the last engine step has opened."""
         status = self.io.close_loops(self.last[0])
         self.require_found(status)
-        self.take_closed(status)
+        self.write_closed_loops(status)
 
-    def take_closed(self, status: int) -> None:
+    def write_closed_loops(self, status: int) -> None:
         """Write the coordinates of closed loops into the engine; report loops that stay open."""
         if status & outcomes.LOOPS_MOVED:
             for places in self._looped:
@@ -352,6 +352,6 @@ class JointSolver:
 
     def read_for_other_solve(self) -> None:
         """Read the engine for the solve of another scene that includes this one's bodies."""
-        self.is_known = False
+        self.has_contact_table = False
         self._read()
         self.contacts.drop_contacts()

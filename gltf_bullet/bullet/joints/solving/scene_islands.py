@@ -19,18 +19,18 @@ from gltf_bullet.solver.articulation_arrays import PARTICIPATION
 from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.islands import FREE, allocate, islands_at
 from gltf_bullet.solver.scene_table import (
-    FINISH,
-    GATHER,
-    OPEN,
-    PREPARE,
-    REDUCE_TARGETS,
+    PREPARE_ROWS,
     SCENE,
-    SOLVE,
+    SOLVE_ALL,
+    SOLVE_FINISH,
+    SOLVE_GATHER,
+    SOLVE_ISLANDS,
+    SOLVE_OPEN,
+    SOLVE_REDUCE_TARGETS,
     row_of,
 )
 from gltf_bullet.transforms import FloatArray, IntArray
 
-ALL_STAGES = OPEN | GATHER | SOLVE | REDUCE_TARGETS | FINISH
 _SPARE = 1.5
 """Factor of spare room in new arrays: the number of contacts changes."""
 
@@ -101,7 +101,7 @@ class SceneIslands:
 
     def solve_alone(self, dt: float) -> int:
         """Solve a prepared scene without contacts; return the outcome."""
-        while (status := int(solve(self.row, ALL_STAGES, 0, 0, 0, dt))) == outcomes.NEEDS_ROOM:
+        while (status := int(solve(self.row, SOLVE_ALL, 0, 0, 0, dt))) == outcomes.NEEDS_ROOM:
             self.make_room()
         return status
 
@@ -123,23 +123,23 @@ class SceneIslands:
         ]
         free = len(touching.free_bodies) // FREE.size
         contacts = self.fill(touching, others)
-        prepare(self.row, PREPARE, 0, contacts, dt, *gravity)
+        prepare(self.row, PREPARE_ROWS, 0, contacts, dt, *gravity)
         for k, arena in joined.items():
-            prepare(self._row_of(arena), PREPARE, k, contacts, dt, *gravity)
+            prepare(self._row_of(arena), PREPARE_ROWS, k, contacts, dt, *gravity)
         while True:
-            solve(self.row, OPEN | GATHER, 0, contacts, free, dt)
+            solve(self.row, SOLVE_OPEN | SOLVE_GATHER, 0, contacts, free, dt)
             rows = [self._row_of(other) for other in others]
             for k, row in enumerate(rows):
-                solve(row, GATHER, k + 1, contacts, free, dt)
-            if not solve(self.row, SOLVE, 0, contacts, free, dt):
+                solve(row, SOLVE_GATHER, k + 1, contacts, free, dt)
+            if not solve(self.row, SOLVE_ISLANDS, 0, contacts, free, dt):
                 break
             self.make_room()
             contacts = self.fill(touching, others)
         # All impulses are limited before forces are taken, or sides of a contact would differ.
-        solve(np.concatenate([self.row, *rows]), REDUCE_TARGETS, 0, contacts, free, dt)
-        status = int(solve(self.row, FINISH, 0, contacts, free, dt))
+        solve(np.concatenate([self.row, *rows]), SOLVE_REDUCE_TARGETS, 0, contacts, free, dt)
+        status = int(solve(self.row, SOLVE_FINISH, 0, contacts, free, dt))
         self._remember(touching)
-        found = {k: int(solve(rows[k - 1], FINISH, k, contacts, free, dt)) for k in joined}
+        found = {k: int(solve(rows[k - 1], SOLVE_FINISH, k, contacts, free, dt)) for k in joined}
         for other in others:
             other.ints[[record.offset + PARTICIPATION for record in other.records]] = 1
         return status, found
@@ -166,7 +166,7 @@ class SceneIslands:
             other.ints[articulation.record.offset + PARTICIPATION] = 2 if reached else 0
             if reached:
                 articulation.evaluate()
-        prepare(self._row_of(other), PREPARE, 0, 0, dt, *gravity)
+        prepare(self._row_of(other), PREPARE_ROWS, 0, 0, dt, *gravity)
         other.recall(memory)
         return other
 

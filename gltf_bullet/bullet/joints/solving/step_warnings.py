@@ -61,7 +61,7 @@ class StepWarnings:
         """Issues so far."""
         return self._issues
 
-    def take(self, status: int, index: IntArray) -> None:
+    def report(self, status: int, index: IntArray) -> None:
         """Report the outcome of a solve; ``index``: integers of its islands."""
         if status & outcomes.EXTERNAL_DRIVE:
             self._name_taken_over()

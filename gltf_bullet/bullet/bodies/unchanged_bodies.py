@@ -18,7 +18,7 @@ in the last bits.
 """
 
 
-class KeptBodies(Struct, frozen=True, kw_only=True):
+class UnchangedBodies(Struct, frozen=True, kw_only=True):
     """The bodies that a rebuilt scene takes over from the one before."""
 
     statics: Mapping[int, int] = msgspec_field(default_factory=dict)
@@ -34,7 +34,7 @@ class KeptBodies(Struct, frozen=True, kw_only=True):
         return frozenset((*self.statics.values(), *self.free.values()))
 
 
-NONE_KEPT = KeptBodies()
+NONE_UNCHANGED = UnchangedBodies()
 
 
 def unchanged_bodies(before: ScenePlan, now: ScenePlan) -> tuple[set[int], set[int]]:
