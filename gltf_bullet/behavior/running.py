@@ -11,8 +11,9 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from gltf_bullet.behavior.graph import Graph
 from gltf_bullet.behavior.host import Host, Property, is_open
@@ -236,8 +237,7 @@ class _Clock:
         """Activations of this step; too many mean an endless graph."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class BehaviorState:
+class BehaviorState(Struct, frozen=True, eq=False, kw_only=True):
     """All changing data of a running graph, as plain values; picklable."""
 
     now: float

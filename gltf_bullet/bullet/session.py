@@ -13,11 +13,11 @@ import secrets
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from operator import index, itemgetter
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import pybullet
+from msgspec import Struct
 
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.bullet.world_lock import world_lock
@@ -52,8 +52,7 @@ class _BulletClientObject(Protocol):
 PhysicsClient: TypeAlias = "int | _BulletClientObject"
 
 
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
+class EngineSettings(Struct, frozen=True):
     """Settings of a world, read anew in each step."""
 
     time_step: float

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec import field as msgspec_field
 
 from gltf_bullet.bounds import MESH_FILE_BYTES
 from gltf_bullet.convert.description import MimicRule
@@ -164,8 +166,7 @@ def _slips_of_joint(joint: XmlElement) -> Iterator[tuple[str, str]]:
 # --- Texts that PyBullet can load -----------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class RobotText:
+class RobotText(Struct, frozen=True):
     """A robot description that PyBullet can load from anywhere."""
 
     format: str
@@ -179,11 +180,11 @@ class RobotText:
     acts."""
     links: tuple[str, ...]
     """Names of the links."""
-    inertias: dict[str, StatedInertia] = field(default_factory=dict)
+    inertias: dict[str, StatedInertia] = msgspec_field(default_factory=dict)
     """Inertias that a URDF states, by link."""
     joint_count: int = 0
     """Number of joints of a URDF, fixed ones included."""
-    meshes: dict[str, MeshFile | ObjText] = field(default_factory=dict)
+    meshes: dict[str, MeshFile | ObjText] = msgspec_field(default_factory=dict)
     """Meshes of formats that PyBullet does not read, and of files that name others, by their name
     in the text."""
 

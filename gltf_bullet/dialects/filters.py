@@ -5,7 +5,6 @@ KHR_physics_rigid_bodies, "Collision Filtering"; MSFT_CollisionPrimitives has th
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from gltf_bullet.diagnostics import warning
@@ -13,6 +12,7 @@ from gltf_bullet.dialects.reading import known_keys, read_property, report_unkno
 from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import CollisionFilter
 from gltf_bullet.model.properties import FILTER, Dialect, Property
+from gltf_bullet.records import replace
 
 FILTER_BOTH_LISTS = warning(
     "FILTER_BOTH_LISTS",

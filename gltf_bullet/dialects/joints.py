@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
@@ -41,15 +40,9 @@ from gltf_bullet.model import (
     JointDescription,
     JointDrive,
     JointLimit,
+    properties,
 )
-from gltf_bullet.model.properties import (
-    DRIVE,
-    JOINT,
-    JOINT_EXTRAS,
-    LIMIT,
-    Dialect,
-    Property,
-)
+from gltf_bullet.records import replace
 
 # OMI: "the joint limit ... is invalid"; its joint is not.
 LIMIT_WITHOUT_AXES = warning(
@@ -112,21 +105,23 @@ _DRIVE_LEFT_OUT: Final = "the drive is left out"
 _FORCE: Final = "force is used"
 
 _DESCRIPTION_KEYS: Final = known_keys("limits", "drives")
-_JOINT_KEYS: Final = known_keys("connectedNode", "joint", *JOINT.names(Dialect.KHR))
+_JOINT_KEYS: Final = known_keys(
+    "connectedNode", "joint", *properties.JOINT.names(properties.Dialect.KHR)
+)
 _AXES_KEYS: Final = known_keys("linearAxes", "angularAxes")
 _DRIVE_KEYS: Final = known_keys("type", "mode", "axis")
 _AXES: Final = {"linearAxes": DofKind.LINEAR, "angularAxes": DofKind.ANGULAR}
 _KINDS: Final = {kind.value: kind for kind in DofKind}
 _MODES: Final = {mode.value: mode for mode in DriveMode}
 _GAIN_OF_TARGET: Final = {"positionTarget": "stiffness", "velocityTarget": "damping"}
-_LOCKING: Final = (Dialect.MSFT_LATER, Dialect.MSFT_CAMEL)
+_LOCKING: Final = (properties.Dialect.MSFT_LATER, properties.Dialect.MSFT_CAMEL)
 """Dialects whose limits lock their axes at 0 without a range; elsewhere they restrict nothing."""
 
 
 # --- joints on nodes, and their descriptions ------------------------------------------------------
 
 
-def parse_joint_description(entry: Reader, *, dialect: Dialect) -> JointDescription:
+def parse_joint_description(entry: Reader, *, dialect: properties.Dialect) -> JointDescription:
     """An entry of ``physicsJoints``; limits and drives that are wrong are left out."""
     report_unknown(entry, _DESCRIPTION_KEYS, "a joint description")
     limits = tuple(
@@ -148,7 +143,7 @@ def parse_node_joint(
     table: Sequence[JointDescription],
     *,
     node_count: int,
-    dialect: Dialect = Dialect.KHR,
+    dialect: properties.Dialect = properties.Dialect.KHR,
     known: frozenset[str] = _JOINT_KEYS,
 ) -> Joint | None:
     """The joint on ``node``; ``None`` where a reference is missing or wrong.
@@ -158,7 +153,7 @@ def parse_node_joint(
     is_msft = dialect in _LOCKING
     msft, khr = ("jointLimits", "an entry of physicsJointLimits"), ("joint", "a physics joint")
     key, what = msft if is_msft else khr
-    report_unknown(joint, known, JOINT.what)
+    report_unknown(joint, known, properties.JOINT.what)
     if not is_msft:
         require(joint, "connectedNode", "the index of a node", instead=JOINT_LEFT_OUT)
     require(joint, key, f"the index of {what}", instead=JOINT_LEFT_OUT)
@@ -167,7 +162,7 @@ def parse_node_joint(
     instead = "the joint holds on to the world" if means_none else JOINT_LEFT_OUT
     connected = joint.index("connectedNode", count=node_count, instead=instead, refers=True)
     description = read_entry(joint, key, table, instead=JOINT_LEFT_OUT)
-    values = read_values(joint, JOINT, dialect)
+    values = read_values(joint, properties.JOINT, dialect)
     if description is None or (connected is None and not means_none):
         return None
     return Joint(
@@ -178,13 +173,13 @@ def parse_node_joint(
 # --- limits --------------------------------------------------------------------------------------
 
 
-def parse_limit(entry: Reader, dialect: Dialect) -> tuple[JointLimit, ...]:
+def parse_limit(entry: Reader, dialect: properties.Dialect) -> tuple[JointLimit, ...]:
     """The limits that one object states: one, two in OMI with both lists, none where it is wrong.
 
     OMI: a limit may hold linear and angular axes, and an empty list means "not limited".
     """
-    is_omi = dialect is Dialect.OMI
-    report_unknown(entry, keys_of(LIMIT, dialect) | _AXES_KEYS, LIMIT.what)
+    is_omi = dialect is properties.Dialect.OMI
+    report_unknown(entry, keys_of(properties.LIMIT, dialect) | _AXES_KEYS, properties.LIMIT.what)
     axes_by_kind = {
         kind: axes
         for key, kind in _AXES.items()
@@ -227,7 +222,7 @@ def _read_axes(entry: Reader, key: str, *, may_be_empty: bool) -> tuple[int, ...
     return distinct
 
 
-def _read_limit_values(entry: Reader, dialect: Dialect) -> dict[str, Any]:
+def _read_limit_values(entry: Reader, dialect: properties.Dialect) -> dict[str, Any]:
     """Range and softness; an absent side of the range is infinite."""
     given: dict[str, Any] = {}
     if "min" not in entry and "max" not in entry:
@@ -241,15 +236,15 @@ def _read_limit_values(entry: Reader, dialect: Dialect) -> dict[str, Any]:
             if key not in entry:
                 # MSFT: "Each constraint contains a min and max parameter", nothing on its absence.
                 entry.report(LIMIT_ONE_SIDED, key=key)
-    return read_values(entry, LIMIT, dialect, given=given)
+    return read_values(entry, properties.LIMIT, dialect, given=given)
 
 
 # --- drives --------------------------------------------------------------------------------------
 
 
-def _parse_drive(entry: Reader, dialect: Dialect) -> JointDrive | None:
+def _parse_drive(entry: Reader, dialect: properties.Dialect) -> JointDrive | None:
     """One drive; ``None`` where its type or axis is missing or wrong, or its mode another word."""
-    report_unknown(entry, keys_of(DRIVE, dialect) | _DRIVE_KEYS, DRIVE.what)
+    report_unknown(entry, keys_of(properties.DRIVE, dialect) | _DRIVE_KEYS, properties.DRIVE.what)
     require(entry, "type", "linear or angular", instead=_DRIVE_LEFT_OUT)
     require(entry, "mode", "force or acceleration", instead=_FORCE)
     require(entry, "axis", "0, 1 or 2", instead=_DRIVE_LEFT_OUT)
@@ -258,8 +253,8 @@ def _parse_drive(entry: Reader, dialect: Dialect) -> JointDrive | None:
     if not isinstance(entry.get("mode"), str):
         mode = DriveMode.FORCE
     axis = entry.index("axis", count=3, instead=_DRIVE_LEFT_OUT)
-    values = read_values(entry, DRIVE, dialect)
-    if dialect is Dialect.OMI:
+    values = read_values(entry, properties.DRIVE, dialect)
+    if dialect is properties.Dialect.OMI:
         _drop_gains_without_targets(entry, values)
     else:
         _report_incomplete_pairs(entry)
@@ -320,12 +315,12 @@ def with_extras(
         if "mimic" in own and coupling is None:
             at = ROOT / "nodes" / number / "extras" / EXTRAS / "mimic"
             diagnostics.report(JOINT_MIMIC_UNUSABLE, at, got=repr(own["mimic"])[:80])
-        stated = {e.field: _extra(own.get(e.key), e) for e in JOINT_EXTRAS}
+        stated = {e.field: _extra(own.get(e.key), e) for e in properties.JOINT_EXTRAS}
         found[number] = replace(joint, coupling=coupling, **stated)
     return found
 
 
-def _extra(value: object, entry: Property) -> Any:
+def _extra(value: object, entry: properties.Property) -> Any:
     return value in (True, 1) if entry.is_boolean else _number(value) or entry.default
 
 

@@ -7,7 +7,7 @@ differs (child transforms, skins, morph weights) is kept.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from gltf_bullet.dialects.shape_table import SHAPE_LEFT_OUT
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import MeshPart, MeshShape, Shape
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import FloatArray, matrices_from_trs
 
 GEOMETRY_NODE_WITHOUT_MESH = warning(

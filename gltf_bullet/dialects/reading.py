@@ -14,20 +14,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from gltf_bullet.diagnostics import Diagnostics, note, warning
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import ABSENCE_MENDED, Reader
-from gltf_bullet.model import MotionKind
-from gltf_bullet.model.properties import (
-    BOOLEAN,
-    KINEMATIC,
-    NAMES,
-    NUMBER,
-    QUATERNION,
-    STRENGTH,
-    VECTOR,
-    Dialect,
-    Properties,
-    Property,
-    ValueType,
-)
+from gltf_bullet.model import MotionKind, properties
 from gltf_bullet.suggestions import did_you_mean
 from gltf_bullet.transforms import Vec3
 
@@ -66,7 +53,7 @@ _COMMON: Final = frozenset({"extensions", "extras", "name"})
 
 T = TypeVar("T")
 Parser = Callable[[Reader], T]
-PropertyReader: TypeAlias = Callable[[Reader, Property, Dialect], Any]
+PropertyReader: TypeAlias = Callable[[Reader, properties.Property, properties.Dialect], Any]
 """Reads the model's value of a property that an object may have."""
 
 
@@ -76,7 +63,7 @@ def known_keys(*keys: str) -> frozenset[str]:
 
 
 @cache
-def keys_of(table: Properties, dialect: Dialect) -> frozenset[str]:
+def keys_of(table: properties.Properties, dialect: properties.Dialect) -> frozenset[str]:
     """The keys an object may have in a dialect, by its table."""
     return known_keys(*table.names(dialect))
 
@@ -107,10 +94,10 @@ def require(owner: Reader, key: str, allowed: str, *, instead: str) -> bool:
 
 def read_values(
     owner: Reader,
-    table: Properties,
-    dialect: Dialect,
+    table: properties.Properties,
+    dialect: properties.Dialect,
     *,
-    readers: Mapping[ValueType, PropertyReader] | None = None,
+    readers: Mapping[properties.ValueType, PropertyReader] | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The model's values of all properties of a table that a dialect has, by their fields.
@@ -134,7 +121,7 @@ def read_values(
     return values
 
 
-def read_property(owner: Reader, entry: Property, dialect: Dialect) -> Any:
+def read_property(owner: Reader, entry: properties.Property, dialect: properties.Dialect) -> Any:
     """The model's value of a property; its default where absent, and with a finding where wrong.
 
     Raises:
@@ -144,7 +131,7 @@ def read_property(owner: Reader, entry: Property, dialect: Dialect) -> Any:
     default = entry.default_in(dialect)
     if key not in owner:
         return default
-    if kind is NUMBER:
+    if kind is properties.NUMBER:
         return owner.number(
             key,
             default=default,
@@ -152,24 +139,26 @@ def read_property(owner: Reader, entry: Property, dialect: Dialect) -> Any:
             above=entry.range.above,
             allowed=entry.carried,
         )
-    if kind is STRENGTH:
+    if kind is properties.STRENGTH:
         return _read_strength(owner, entry, dialect)
-    if kind is VECTOR:
+    if kind is properties.VECTOR:
         return read_vector(owner, entry, dialect)
-    if kind is BOOLEAN:
+    if kind is properties.BOOLEAN:
         return owner.boolean(key, default=default)
-    if kind is KINEMATIC:
+    if kind is properties.KINEMATIC:
         is_kinematic = owner.boolean(key, default=False)
         return MotionKind.KINEMATIC if is_kinematic else default
-    if kind is QUATERNION:
+    if kind is properties.QUATERNION:
         return owner.quaternion(key, instead=AS_ABSENT) or default
-    if kind is NAMES:
+    if kind is properties.NAMES:
         names = owner.strings(key, instead=AS_ABSENT)
         return default if names is None else frozenset(names)
     raise NotImplementedError(entry.key)
 
 
-def read_vector(owner: Reader, entry: Property, dialect: Dialect) -> Vec3 | None:
+def read_vector(
+    owner: Reader, entry: properties.Property, dialect: properties.Dialect
+) -> Vec3 | None:
     """Three finite numbers; the default where absent, and with a warning where wrong."""
     key, default = entry.key_in(dialect), entry.default_in(dialect)
     instead = AS_ABSENT if default is None else "({:g}, {:g}, {:g}) is used".format(*default)
@@ -181,13 +170,13 @@ def read_vector(owner: Reader, entry: Property, dialect: Dialect) -> Vec3 | None
     return (x, y, z)
 
 
-def _read_strength(owner: Reader, entry: Property, dialect: Dialect) -> float:
+def _read_strength(owner: Reader, entry: properties.Property, dialect: properties.Dialect) -> float:
     """A strength that is infinite where negative; only OMI says so itself."""
     key = entry.key_in(dialect)
     value = owner.number(key, default=math.inf, allowed=entry.carried)
     if value >= 0.0:
         return value
-    if dialect is not Dialect.OMI:
+    if dialect is not properties.Dialect.OMI:
         owner.report(NEGATIVE_AS_UNLIMITED, key, key=key, got=value)
     return math.inf
 

@@ -6,12 +6,11 @@ Index ranges were checked while reading; here the named nodes must be what the t
 
 from __future__ import annotations
 
-import dataclasses
-
 from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.dialects.parts import PhysicsParts
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.model import Joint, MeshPart, MeshShape, MotionKind, PhysicsScene, Shape, Trigger
+from gltf_bullet.records import replace
 from gltf_bullet.scene import NodeTree
 
 TRIGGER_NODE_NOT_BELOW = warning(
@@ -91,22 +90,22 @@ def _hold_simulated_parts(parts: PhysicsParts, tree: NodeTree) -> None:
     def held(shape: Shape | None) -> Shape | None:
         if not isinstance(shape, MeshShape) or all(part.node is None for part in shape.parts):
             return shape
-        return dataclasses.replace(shape, parts=tuple(map(held_part, shape.parts)))
+        return replace(shape, parts=tuple(map(held_part, shape.parts)))
 
     def held_part(part: MeshPart) -> MeshPart:
         node = part.node
         while node is not None and node != part.frame_node:
             if node in parts.motions:
-                return dataclasses.replace(part, node=None, frame_node=None, is_animated=False)
+                return replace(part, node=None, frame_node=None, is_animated=False)
             node = int(tree.parents[node])
         return part
 
     for node, collider in parts.colliders.items():
         if (shape := held(collider.shape)) is not None and shape is not collider.shape:
-            parts.colliders[node] = dataclasses.replace(collider, shape=shape)
+            parts.colliders[node] = replace(collider, shape=shape)
     for node, trigger in parts.triggers.items():
         if (shape := held(trigger.shape)) is not trigger.shape:
-            parts.triggers[node] = dataclasses.replace(trigger, shape=shape)
+            parts.triggers[node] = replace(trigger, shape=shape)
 
 
 def _resolve_compounds(
@@ -118,7 +117,7 @@ def _resolve_compounds(
             continue
         kept = _usable_parts(trigger, parts, tree, diagnostics)
         if kept:
-            triggers[node] = dataclasses.replace(trigger, part_nodes=kept)
+            triggers[node] = replace(trigger, part_nodes=kept)
         else:
             del triggers[node]
     taken = {part for trigger in triggers.values() for part in trigger.part_nodes}

@@ -21,17 +21,7 @@ from gltf_bullet.dialects.reading import (
     require,
 )
 from gltf_bullet.gltf.fields import Reader
-from gltf_bullet.model import Box, Capsule, Cylinder, Plane, Sphere
-from gltf_bullet.model.properties import (
-    BOX,
-    CAPSULE,
-    CYLINDER,
-    PLANE,
-    SPHERE,
-    Dialect,
-    Properties,
-    Property,
-)
+from gltf_bullet.model import Box, Capsule, Cylinder, Plane, Sphere, properties
 
 SHAPE_BLOCK_MISSING = warning(
     "SHAPE_BLOCK_MISSING",
@@ -63,7 +53,7 @@ SHAPE_LEFT_OUT: Final = "whatever has the shape is left out"
 S = TypeVar("S")
 BlockParser = Callable[[Reader], S]
 
-_MAY_BE_FLAT: Final = (Dialect.MSFT_LATER, Dialect.MSFT_CAMEL)
+_MAY_BE_FLAT: Final = (properties.Dialect.MSFT_LATER, properties.Dialect.MSFT_CAMEL)
 """Dialects whose schemas allow sizes of 0."""
 
 
@@ -83,7 +73,7 @@ def parse_typed_shape(
     return parsers[kind](entry.member_or_empty(kind, instead=AS_ABSENT))
 
 
-def primitive_parsers(dialect: Dialect) -> dict[str, BlockParser[Any]]:
+def primitive_parsers(dialect: properties.Dialect) -> dict[str, BlockParser[Any]]:
     """The parsers of the shapes that every dialect has."""
     return {
         "sphere": partial(read_sphere, dialect=dialect),
@@ -110,10 +100,10 @@ def _kind_of(entry: Reader, parsers: Mapping[str, BlockParser[S]]) -> str | None
     return found
 
 
-def read_box(block: Reader, *, dialect: Dialect) -> Box | None:
+def read_box(block: Reader, *, dialect: properties.Dialect) -> Box | None:
     """A box with its dialect's default size."""
-    report_unknown(block, keys_of(BOX, dialect), BOX.what)
-    entry = BOX["size"]
+    report_unknown(block, keys_of(properties.BOX, dialect), properties.BOX.what)
+    entry = properties.BOX["size"]
     stated = read_vector(block, entry, dialect) or entry.default
     may_be_flat = dialect in _MAY_BE_FLAT
     if any(stated):
@@ -132,18 +122,18 @@ def read_box(block: Reader, *, dialect: Dialect) -> Box | None:
     return with_extent(box, "box", box.size, block)
 
 
-def read_sphere(block: Reader, *, dialect: Dialect) -> Sphere | None:
+def read_sphere(block: Reader, *, dialect: properties.Dialect) -> Sphere | None:
     """A ball with its dialect's default radius."""
-    report_unknown(block, keys_of(SPHERE, dialect), SPHERE.what)
-    stated = read_extent(block, SPHERE["radius"], dialect)
+    report_unknown(block, keys_of(properties.SPHERE, dialect), properties.SPHERE.what)
+    stated = read_extent(block, properties.SPHERE["radius"], dialect)
     if stated is None:
         return None
     return with_extent(Sphere(radius=stated, pointer=block.at), "sphere", (stated,), block)
 
 
-def read_capsule(block: Reader, *, dialect: Dialect) -> Capsule | None:
+def read_capsule(block: Reader, *, dialect: properties.Dialect) -> Capsule | None:
     """A capsule whose ``height`` joins the cap centres, with its dialect's default sizes."""
-    sizes = _read_tapered(block, CAPSULE, "it is a sphere", dialect)
+    sizes = _read_tapered(block, properties.CAPSULE, "it is a sphere", dialect)
     if sizes is None:
         return None
     height, bottom, top = sizes
@@ -157,8 +147,8 @@ def read_total_height_capsule(block: Reader) -> Capsule | None:
     Its text: the height "must be at least twice as much as the radius". The caller reports unknown
     keys, since the fields may stand among others.
     """
-    dialect, entry = Dialect.OMI_COLLIDER, CAPSULE["height"]
-    radius = read_extent(block, CAPSULE["radius"], dialect)
+    dialect, entry = properties.Dialect.OMI_COLLIDER, properties.CAPSULE["height"]
+    radius = read_extent(block, properties.CAPSULE["radius"], dialect)
     if radius is None:
         return None
     # A default height must not turn a large radius into a finding of its own.
@@ -178,9 +168,9 @@ def read_total_height_capsule(block: Reader) -> Capsule | None:
     return with_extent(capsule, "capsule", (total, radius), block)
 
 
-def read_cylinder(block: Reader, *, dialect: Dialect) -> Cylinder | None:
+def read_cylinder(block: Reader, *, dialect: properties.Dialect) -> Cylinder | None:
     """A cylinder or cone with its dialect's default sizes."""
-    sizes = _read_tapered(block, CYLINDER, _DISC, dialect)
+    sizes = _read_tapered(block, properties.CYLINDER, _DISC, dialect)
     if sizes is None:
         return None
     height, bottom, top = sizes
@@ -193,25 +183,25 @@ def read_straight_cylinder(block: Reader) -> Cylinder | None:
 
     The caller reports unknown keys, since the fields may stand among others.
     """
-    dialect = Dialect.OMI_COLLIDER
-    height = read_extent(block, CYLINDER["height"], dialect, if_zero=_DISC)
-    radius = read_extent(block, CYLINDER["radius"], dialect)
+    dialect = properties.Dialect.OMI_COLLIDER
+    height = read_extent(block, properties.CYLINDER["height"], dialect, if_zero=_DISC)
+    radius = read_extent(block, properties.CYLINDER["radius"], dialect)
     if height is None or radius is None:
         return None
     cylinder = Cylinder(height=height, radius_bottom=radius, radius_top=radius, pointer=block.at)
     return with_extent(cylinder, "cylinder", (height, radius), block)
 
 
-def read_plane(block: Reader, *, dialect: Dialect) -> Plane:
+def read_plane(block: Reader, *, dialect: properties.Dialect) -> Plane:
     """A plane, which has one side where the dialect knows no other."""
-    report_unknown(block, keys_of(PLANE, dialect), PLANE.what)
-    values = {entry.field: entry.default for entry in PLANE}
-    values |= read_values(block, PLANE, dialect)
+    report_unknown(block, keys_of(properties.PLANE, dialect), properties.PLANE.what)
+    values = {entry.field: entry.default for entry in properties.PLANE}
+    values |= read_values(block, properties.PLANE, dialect)
     return Plane(**values, pointer=block.at)
 
 
 def _read_tapered(
-    block: Reader, table: Properties, if_zero: str, dialect: Dialect
+    block: Reader, table: properties.Properties, if_zero: str, dialect: properties.Dialect
 ) -> tuple[float, float, float] | None:
     """Height and both radii [m]; ``if_zero`` is said of a height of 0 where it must be more."""
     report_unknown(block, keys_of(table, dialect), table.what)
@@ -226,8 +216,8 @@ def _read_tapered(
 
 def read_extent(
     block: Reader,
-    entry: Property,
-    dialect: Dialect,
+    entry: properties.Property,
+    dialect: properties.Dialect,
     *,
     default: float | None = None,
     if_zero: str | None = None,

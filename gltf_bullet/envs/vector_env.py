@@ -6,7 +6,6 @@ import math
 import os
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from gltf_bullet.envs.episode import (
     step_together,
 )
 from gltf_bullet.envs.observations import Observation
+from gltf_bullet.records import replace
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import BoolArray, FloatArray

@@ -6,11 +6,11 @@ Elements are views of the file's bytes, nothing is copied. ``accessors.py`` inte
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics, error
 from gltf_bullet.errors import ContainerError
@@ -34,8 +34,7 @@ BUFFER_VIEW_OUT_OF_BOUNDS = error(
 STRIDE_TOO_SMALL = error("STRIDE_TOO_SMALL", "byteStride is {got}; must be at least {needed}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ElementLayout:
+class ElementLayout(Struct, frozen=True, kw_only=True):
     """Layout of an element's components, in bytes from its beginning."""
 
     dtype: np.dtype[Any]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.gltf.document import Document
@@ -11,8 +12,7 @@ from gltf_bullet.gltf.fields import VALUE_OUT_OF_RANGE
 from gltf_bullet.scene import Lens, OrthographicLens, PerspectiveLens
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileCamera:
+class FileCamera(Struct, frozen=True, kw_only=True):
     """A camera of the file; it looks along -Z of its node, +Y is up."""
 
     name: str

@@ -12,11 +12,11 @@ import os
 import re
 import struct
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, NoReturn, TypeAlias, cast
 
 import msgspec
+from msgspec import Struct
 
 from gltf_bullet.collection import no_collection
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, error, note, warning
@@ -140,8 +140,7 @@ BIN_CHUNK = 0x004E4942
 """Chunk type "BIN" with a trailing zero."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadLimits:
+class ReadLimits(Struct, frozen=True, kw_only=True):
     """Limits above which a file is refused or reduced, since its content is not trusted."""
 
     max_buffer_bytes: int = 2 * 1024**3
@@ -183,8 +182,7 @@ class _SourceFile(NamedTuple):
         return Path(self.path).parent if self.is_file else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Container:
+class Container(Struct, frozen=True, kw_only=True):
     """The parts of a file before anything of it is interpreted."""
 
     path: str

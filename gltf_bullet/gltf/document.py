@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
+
+from msgspec import Struct
+from msgspec import field as msgspec_field
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, JsonPointer, error, warning
 from gltf_bullet.errors import ContainerError, InvalidAssetError
@@ -63,8 +65,7 @@ _VERSION: Final = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
 _LOOSE_VERSION: Final = re.compile(r"\s*([0-9]{1,9})(?:\.([0-9]{1,9}))?")
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Document:
+class Document(Struct, frozen=True, eq=False, kw_only=True):
     """The frozen result of reading one file. Its JSON must not be changed.
 
     A pickle leaves out derived values, and includes the buffers that were read.
@@ -84,11 +85,13 @@ class Document:
     limits: ReadLimits
     _collections: dict[str, tuple[JsonObject, ...]]
     _nodes_by_extension: dict[str, tuple[int, ...]]
-    _buffers: dict[int, bytes] = field(default_factory=dict)
-    _derived: dict[tuple[str, int], tuple[object, tuple[Issue, ...]]] = field(default_factory=dict)
+    _buffers: dict[int, bytes] = msgspec_field(default_factory=dict)
+    _derived: dict[tuple[str, int], tuple[object, tuple[Issue, ...]]] = msgspec_field(
+        default_factory=dict
+    )
 
     def __reduce__(self) -> tuple[object, ...]:
-        names = [name for name in self.__slots__ if name != "_derived"]
+        names = [name for name in self.__struct_fields__ if name != "_derived"]
         return (_document_of_state, ({name: getattr(self, name) for name in names},))
 
     def __repr__(self) -> str:

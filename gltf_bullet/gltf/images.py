@@ -7,11 +7,11 @@ unreadable image is a warning: the asset loses a texture, not its physics.
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, warning
 from gltf_bullet.gltf.buffer_views import read_buffer_view
@@ -137,8 +137,7 @@ def _decode(
     return pixels
 
 
-@dataclass(slots=True)
-class _Spent:
+class _Spent(Struct):
     """Pixels of a document's images so far, as they count for its limits."""
 
     decoded: int = 0

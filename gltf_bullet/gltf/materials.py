@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
 from gltf_bullet.gltf.dispensable import do_without
@@ -36,8 +37,7 @@ class Wrap(enum.Enum):
 IDENTITY_TRANSFORM = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextureUse:
+class TextureUse(Struct, frozen=True, kw_only=True):
     """A texture as a material uses it."""
 
     image: int
@@ -50,8 +50,7 @@ class TextureUse:
     """Behaviour along u and v."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Material:
+class Material(Struct, frozen=True, kw_only=True):
     """The base colour of a surface; the defaults are those of a primitive without material."""
 
     base_color: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)

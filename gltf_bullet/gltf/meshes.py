@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.gltf.document import Document
@@ -16,8 +16,7 @@ from gltf_bullet.transforms import FloatArray
 __all__ = ["Mesh", "Primitive", "morphed_positions", "read_mesh"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Mesh:
+class Mesh(Struct, frozen=True, eq=False, kw_only=True):
     """A glTF mesh; primitives without positions are left out."""
 
     primitives: tuple[Primitive, ...]

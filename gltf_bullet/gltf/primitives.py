@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from gltf_bullet.bounds import REPEATED_TARGET_VALUES
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer, error, note, warning
@@ -79,8 +79,7 @@ def read_positions(array: AccessorArray, indices: Reader) -> FloatArray | None:
     return result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VertexAttributes:
+class VertexAttributes(Struct, frozen=True, kw_only=True):
     """The attributes beside POSITION, to be read by meaning."""
 
     arrays: Mapping[str, AccessorArray]
@@ -209,8 +208,7 @@ VERTICES_LEFT_OVER = warning(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Primitive:
+class Primitive(Struct, frozen=True, eq=False, kw_only=True):
     """One drawable part of a mesh. Arrays are read-only."""
 
     positions: FloatArray

@@ -6,10 +6,9 @@ in the frame of the joints' world matrices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
 from gltf_bullet.gltf.accessors import accessor_of, all_carried
@@ -33,8 +32,7 @@ SKIN_JOINT_OUT_OF_RANGE = warning(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Skin:
+class Skin(Struct, frozen=True, eq=False, kw_only=True):
     """The joints that deform a mesh."""
 
     joints: tuple[int, ...]

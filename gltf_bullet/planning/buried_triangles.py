@@ -6,10 +6,10 @@ A factor in a file makes them: a robot of 25 km on a floor of 2304 triangles tak
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.bounds import BURIED_TRIANGLES
 from gltf_bullet.diagnostics import ROOT, Diagnostics, error
@@ -38,8 +38,7 @@ TRIANGLES_WITHIN_BODIES: Final = error(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Solid:
+class _Solid(Struct, frozen=True):
     """A convex shape of a dynamic body, or several that share a box."""
 
     node: int
@@ -53,8 +52,7 @@ class _Solid:
     """Half of the longest edge of the box [m]."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Mesh:
+class _Mesh(Struct, frozen=True):
     """A triangle mesh of what forces do not move."""
 
     node: int

@@ -7,9 +7,9 @@ link of a PyBullet body stays where it was made, and so does the frame of a join
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer, warning
 from gltf_bullet.model import MotionKind, PhysicsScene
@@ -40,8 +40,7 @@ _POINT_SIZE = 0.5
 """Size [m] for attachments to bodies without colliders."""
 
 
-@dataclass(frozen=True, slots=True)
-class InnerNode:
+class InnerNode(Struct, frozen=True):
     """A collider or an attachment of a joint that an animation moves within a dynamic body."""
 
     node: int

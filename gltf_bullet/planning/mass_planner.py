@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet import number_ranges
 from gltf_bullet.diagnostics import Diagnostics, note, warning
@@ -32,6 +32,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     SpherePlan,
     engine_pose,
 )
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     FloatArray,
@@ -52,8 +53,7 @@ _HULLS = (HullPlan, ConvexPartsPlan)
 _PRIMITIVES = (BoxPlan, SpherePlan, CapsulePlan, CylinderPlan)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlacedCollider:
+class PlacedCollider(Struct, frozen=True, eq=False):
     """A collider in the frame of the body that carries it."""
 
     collider: Collider

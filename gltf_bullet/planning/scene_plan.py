@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.bounds import WORLD_BODIES
 from gltf_bullet.diagnostics import ROOT, Diagnostics, error, note, warning
@@ -27,6 +28,7 @@ from gltf_bullet.planning.shapes.extents import extent_of
 from gltf_bullet.planning.shapes.planner import MeshOf, ShapePlanner
 from gltf_bullet.planning.skewed_axes import report_skewed_axes
 from gltf_bullet.planning.triggers import TriggerPlans, plan_triggers
+from gltf_bullet.records import replace
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
@@ -193,8 +195,7 @@ NODE_TOO_FAR = error(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnimatedNodes:
+class AnimatedNodes(Struct, frozen=True, kw_only=True):
     """Nodes that the file's animations may move."""
 
     moved: frozenset[int] = frozenset()

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer, note, warning
 from gltf_bullet.model import DofKind, DriveMode, MotionKind, may_collide
@@ -78,8 +78,7 @@ _G = 9.81
 _BOUNDS: MemoKey[tuple[StepBound, ...]] = MemoKey("longest engine steps")
 
 
-@dataclass(frozen=True, slots=True)
-class StepBound:
+class StepBound(Struct, frozen=True):
     """A longest engine step, and what asks for it."""
 
     seconds: float

@@ -10,13 +10,13 @@ mesh reaches.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.gltf.materials import Wrap
+from gltf_bullet.records import replace
 from gltf_bullet.rendering.mesh_parts import Part
 from gltf_bullet.rendering.paints import REPEATED, Paint
 from gltf_bullet.rendering.texture_sampling import (
@@ -40,8 +40,7 @@ MARGIN = 2
 """[pixels] Border around a cell, a copy of its edge, so that filtering cannot mix neighbours."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Piece:
+class Piece(Struct, frozen=True, eq=False, kw_only=True):
     """A part with its paint."""
 
     part: Part
@@ -121,8 +120,7 @@ def _joined(
     )
 
 
-@dataclass(slots=True)
-class _Cell:
+class _Cell(Struct):
     """An image in the atlas and the coordinates of some pieces in it."""
 
     pixels: Pixels

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics, note, warning
 from gltf_bullet.gltf.materials import Wrap
+from gltf_bullet.records import replace
 from gltf_bullet.rendering.colors import linear_from_srgb, srgb_from_linear, tinted
 from gltf_bullet.rendering.mesh_parts import Part
 from gltf_bullet.rendering.texture_sampling import sampled
@@ -31,8 +31,7 @@ STEP = 1.0 / 32.0
 """Finest change of colour between two texels that charts resolve, as share of full brightness."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Paint:
+class Paint(Struct, frozen=True, eq=False, kw_only=True):
     """Colouring of a part's surface."""
 
     color: tuple[float, float, float] = (1.0, 1.0, 1.0)

@@ -8,11 +8,11 @@ since transparency, merging and caching all decide which parts may share a mesh.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, warning
 from gltf_bullet.disk_cache import cache_folder
@@ -21,6 +21,7 @@ from gltf_bullet.gltf.materials import AlphaMode, TextureUse
 from gltf_bullet.model import Collider
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.collision_meshes import Deformation
+from gltf_bullet.records import replace
 from gltf_bullet.rendering.atlas import Piece, merged, repeats
 from gltf_bullet.rendering.baked_files import BakedFiles
 from gltf_bullet.rendering.bare_colliders import bare_colliders
@@ -61,8 +62,7 @@ ROWS = 9
 """Number of samples along each edge of a triangle."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Lattice:
+class _Lattice(Struct, frozen=True, kw_only=True):
     weights: FloatArray
     """Barycentric coordinates, shape [sample_count, 3]."""
 
@@ -322,8 +322,7 @@ def _root_of(tree: NodeTree, node: int) -> int:
     return above[-1] if above else node
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Baked:
+class _Baked(Struct, frozen=True, eq=False):
     """Meshes of some parts, and the findings of making them."""
 
     meshes: list[VisualMesh]

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.transforms import FloatArray, IntArray, quat_normalize
 
@@ -27,8 +28,7 @@ FEW_TIMELINES = 32
 """Number of timelines up to which one searchsorted each (about 1.5 us) beats the stacked search."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyPosition:
+class KeyPosition(Struct, frozen=True):
     """Position of a time in each timeline: the keyframe before it and the fraction to the next."""
 
     key: IntArray
@@ -177,8 +177,7 @@ class AnimationTrack:
         return self.interpolation is Interpolation.CUBICSPLINE
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Animation:
+class Animation(Struct, frozen=True, eq=False, kw_only=True):
     """A glTF animation: tracks that play together."""
 
     name: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
@@ -15,6 +14,7 @@ from PIL import Image, ImageSequence
 import gltf_bullet as gb
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.envs import GltfEnv, write_curve, write_episode
+from gltf_bullet.records import replace
 from tests.envs.assets import REACH, REACHER
 
 STILL = replace(REACH, randomization={}, frame_skip=24, terminations=())

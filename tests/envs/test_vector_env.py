@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from scipy import ndimage
 
 import gltf_bullet as gb
 from gltf_bullet.envs import EnvConfig, GltfEnv, GltfVectorEnv, StepContext, terms
+from gltf_bullet.records import replace
 from tests.envs.assets import (
     BALANCE,
     CART_POLE,

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +20,6 @@ from gltf_bullet.bullet.world_lock import world_lock
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 CART_POLE = str(ASSETS / "cart_pole.gltf")
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    client_id = pybullet.connect(pybullet.DIRECT)
-    pybullet.setGravity(0.0, 0.0, -9.81, physicsClientId=client_id)
-    yield client_id
-    pybullet.disconnect(client_id)
 
 
 def test_two_threads_in_one_client_work_or_get_a_typed_error(client: int) -> None:

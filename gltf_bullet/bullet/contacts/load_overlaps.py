@@ -7,7 +7,7 @@ change how its other scenes evolve.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pybullet
@@ -16,6 +16,7 @@ from gltf_bullet.bullet.session import EngineLink, SolidLink
 from gltf_bullet.diagnostics import Diagnostics, Issue, JsonPointer, note
 from gltf_bullet.model import may_collide
 from gltf_bullet.planning.contacts.touching_boxes import touching_boxes
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import Vec3
 
 BODIES_OVERLAP = note(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pybullet
+from msgspec import Struct
 
 from gltf_bullet.numba_aot import addresses, size_of
 from gltf_bullet.solver import contact_following as following
@@ -28,8 +28,7 @@ TouchPattern = tuple[bytes, bytes]
 """Body and link of all links with contacts; and the pairs of these with contacts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundContacts:
+class FoundContacts(Struct, frozen=True, kw_only=True):
     """Contacts of a step as Python has found them, for the kernels."""
 
     rows: FloatArray

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,7 @@ from gltf_bullet.planning.joints.articulation_plan import (
 )
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
 from gltf_bullet.planning.joints.rows import RowMetric, limit_range
+from gltf_bullet.records import replace
 from gltf_bullet.solver.articulation_arrays import (
     ANCHOR,
     ANGLE,

@@ -7,7 +7,6 @@ Sphere, box, capsule and cylinder as there, and ``mesh`` with ``skin``, ``weight
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from functools import partial
 from typing import Final
@@ -32,6 +31,7 @@ from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import MeshShape
 from gltf_bullet.model.properties import MESH, Dialect
+from gltf_bullet.records import replace
 
 EXTENSION: Final = "KHR_collision_shapes"
 
@@ -64,7 +64,7 @@ def _parse_shape(
     convex_hull = _reads_convex_hull(entry)
     # "This flag has no effect on the remaining shape types" (000, "Convex Hull Colliders").
     if convex_hull and isinstance(shape, (MeshShape, MeshTemplate)):
-        return dataclasses.replace(shape, convex_hull=True)
+        return replace(shape, convex_hull=True)
     return shape
 
 

@@ -5,8 +5,9 @@ KHR_physics_rigid_bodies, "Geometry" (001) and the older ``collider.shape`` (000
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.dialects.khr import collision_shapes as khr_collision_shapes
@@ -24,6 +25,7 @@ from gltf_bullet.dialects.shape_table import SHAPE_LEFT_OUT
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import MeshShape, Shape
+from gltf_bullet.records import replace
 
 GEOMETRY_MISSING = warning(
     "GEOMETRY_MISSING",
@@ -39,8 +41,7 @@ _SOURCES: Final = ("shape", "node", "mesh")
 _KEYS: Final = known_keys(*_SOURCES, "convexHull")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KhrShapes:
+class KhrShapes(Struct, frozen=True, kw_only=True):
     """The shape tables of both revisions."""
 
     document: Document

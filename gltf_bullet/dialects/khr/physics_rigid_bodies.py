@@ -8,9 +8,10 @@ MSFT_rigid_bodies: ``jointLimits`` that name an entry of ``physicsJointLimits``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics, note
 from gltf_bullet.dialects.filters import parse_filter
@@ -53,8 +54,7 @@ _COLLIDER_KEYS: Final = known_keys("geometry", "shape", "physicsMaterial", "coll
 _TRIGGER_KEYS: Final = known_keys("geometry", "shape", "nodes", "collisionFilter")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tables:
+class _Tables(Struct, frozen=True, kw_only=True):
     """The tables that nodes refer to by index."""
 
     document: Document

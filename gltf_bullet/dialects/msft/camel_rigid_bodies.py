@@ -12,10 +12,12 @@ that collider should not generate impulses": it is a trigger.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
+
+from gltf_bullet import model
 from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.dialects.filters import FILTER_KEYS, SYSTEMS, read_filter
 from gltf_bullet.dialects.joints import parse_node_joint
@@ -46,30 +48,12 @@ from gltf_bullet.dialects.shape_table import (
 )
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import Reader
-from gltf_bullet.model import (
-    Box,
-    Capsule,
-    CollisionFilter,
-    Cylinder,
-    JointDescription,
-    Motion,
-    PhysicsMaterial,
-    Shape,
-    Sphere,
-)
-from gltf_bullet.model.properties import (
-    BOX,
-    CAPSULE,
-    CYLINDER,
-    MOTION,
-    SPHERE,
-    Dialect,
-    Properties,
-)
+from gltf_bullet.model import properties
+from gltf_bullet.records import replace
 
 EXTENSION: Final = "MSFT_RigidBodies"
 _PRIMITIVES: Final = "MSFT_CollisionPrimitives"
-_DIALECT: Final = Dialect.MSFT_CAMEL
+_DIALECT: Final = properties.Dialect.MSFT_CAMEL
 
 COLLIDER_TYPE_UNCLEAR = warning(
     "COLLIDER_TYPE_UNCLEAR",
@@ -97,25 +81,23 @@ _OLDER_SYSTEMS: Final = "collisionSystem"
 _ROOT_KEYS: Final = known_keys("physicsMaterials", "physicsJointLimits")
 _NODE_KEYS: Final = known_keys("rigidBody", "collider", "physicsMaterial", "joint")
 _NESTED_KEYS: Final = known_keys("collider", "physicsMaterial")
-_BODY_KEYS: Final = known_keys("inertiaTensor", *MOTION.names(_DIALECT))
+_BODY_KEYS: Final = known_keys("inertiaTensor", *properties.MOTION.names(_DIALECT))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ColliderEntry:
+class _ColliderEntry(Struct, frozen=True, kw_only=True):
     """A shape and the filter that stands on it."""
 
-    shape: Shape
-    filter: CollisionFilter | None
+    shape: model.Shape
+    filter: model.CollisionFilter | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tables:
+class _Tables(Struct, frozen=True, kw_only=True):
     """The tables that nodes refer to by index."""
 
     document: Document
     colliders: tuple[_ColliderEntry | None, ...]
-    materials: tuple[PhysicsMaterial, ...]
-    joints: tuple[JointDescription, ...]
+    materials: tuple[model.PhysicsMaterial, ...]
+    joints: tuple[model.JointDescription, ...]
 
 
 def parse(
@@ -145,9 +127,9 @@ def parse(
         _parse_collider(owner, node, tables, parts)
 
 
-def _parse_body(body: Reader) -> Motion:
+def _parse_body(body: Reader) -> model.Motion:
     report_unknown(body, _BODY_KEYS, "a rigid body")
-    kind = read_property(body, MOTION["isKinematic"], _DIALECT)
+    kind = read_property(body, properties.MOTION["isKinematic"], _DIALECT)
     diagonal, orientation = read_inertia_tensor(body, "inertiaTensor")
     return read_motion(
         body, _DIALECT, kind=kind, inertia_diagonal=diagonal, inertia_orientation_xyzw=orientation
@@ -199,11 +181,11 @@ def _read_named(
 
 
 def _parse_entry(
-    entry: Reader, *, parsers: dict[str, BlockParser[Shape | None]]
+    entry: Reader, *, parsers: dict[str, BlockParser[model.Shape | None]]
 ) -> _ColliderEntry | None:
     known = known_keys(*_SHAPES, *FILTER_KEYS, _OLDER_SYSTEMS, "type")
     report_unknown(entry, known, "a collider")
-    collision_filter: CollisionFilter | None = None
+    collision_filter: model.CollisionFilter | None = None
     if _OLDER_SYSTEMS in entry or any(key in entry for key in FILTER_KEYS):
         # The schema says collisionSystem, files and the later dialect say collisionSystems.
         is_newer = SYSTEMS.key in entry or _OLDER_SYSTEMS not in entry
@@ -222,23 +204,25 @@ def _parse_entry(
     return None if shape is None else _ColliderEntry(shape=shape, filter=collision_filter)
 
 
-def _warn_missing(block: Reader, table: Properties) -> None:
+def _warn_missing(block: Reader, table: properties.Properties) -> None:
     for _, key, default in table.entries(_DIALECT):
         if key not in block:
             block.report(SIZE_MISSING, key=key, default=default)
 
 
-def _parse_box(block: Reader) -> Box | None:
-    _warn_missing(block, BOX)
+def _parse_box(block: Reader) -> model.Box | None:
+    _warn_missing(block, properties.BOX)
     return read_box(block, dialect=_DIALECT)
 
 
-def _parse_sphere(block: Reader) -> Sphere | None:
-    _warn_missing(block, SPHERE)
+def _parse_sphere(block: Reader) -> model.Sphere | None:
+    _warn_missing(block, properties.SPHERE)
     return read_sphere(block, dialect=_DIALECT)
 
 
-def _read_round(block: Reader, what: str, table: Properties) -> tuple[float, float] | None:
+def _read_round(
+    block: Reader, what: str, table: properties.Properties
+) -> tuple[float, float] | None:
     """Height and radius, if they make a shape."""
     report_unknown(block, keys_of(table, _DIALECT), table.what)
     _warn_missing(block, table)
@@ -249,24 +233,26 @@ def _read_round(block: Reader, what: str, table: Properties) -> tuple[float, flo
     return with_extent((height, radius), what, (height, radius), block)
 
 
-def _parse_capsule(block: Reader) -> Capsule | None:
-    sizes = _read_round(block, "capsule", CAPSULE)
+def _parse_capsule(block: Reader) -> model.Capsule | None:
+    sizes = _read_round(block, "capsule", properties.CAPSULE)
     if sizes is None:
         return None
     height, radius = sizes
     block.report(CAPSULE_HEIGHT_LOOSE, "height")
-    return Capsule(mid_height=height, radius_bottom=radius, radius_top=radius, pointer=block.at)
+    return model.Capsule(
+        mid_height=height, radius_bottom=radius, radius_top=radius, pointer=block.at
+    )
 
 
-def _parse_cylinder(block: Reader) -> Cylinder | None:
-    sizes = _read_round(block, "cylinder", CYLINDER)
+def _parse_cylinder(block: Reader) -> model.Cylinder | None:
+    sizes = _read_round(block, "cylinder", properties.CYLINDER)
     if sizes is None:
         return None
     height, radius = sizes
-    return Cylinder(height=height, radius_bottom=radius, radius_top=radius, pointer=block.at)
+    return model.Cylinder(height=height, radius_bottom=radius, radius_top=radius, pointer=block.at)
 
 
-def _parsers(document: Document) -> dict[str, BlockParser[Shape | None]]:
+def _parsers(document: Document) -> dict[str, BlockParser[model.Shape | None]]:
     mesh = partial(read_mesh, document=document)
     return {
         "sphere": _parse_sphere,

@@ -9,9 +9,10 @@ centres.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.dialects.filters import parse_filter
@@ -56,8 +57,7 @@ _COLLIDER_KEYS: Final = known_keys("collider", "physicsMaterial", "collisionFilt
 _TRIGGER_KEYS: Final = known_keys("collider", "collisionFilter")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tables:
+class _Tables(Struct, frozen=True, kw_only=True):
     """The tables that nodes refer to by index."""
 
     shapes: tuple[Shape | None, ...]

@@ -7,9 +7,10 @@ Other revisions put a whole collider on the node, and call hulls ``convex`` and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.dialects.mesh_geometry import read_mesh
@@ -49,8 +50,7 @@ _LEFT_OUT: Final = "the collider is left out"
 _OTHER_NAMES: Final = {"convex": "hull", "mesh": "trimesh"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
+class _Entry(Struct, frozen=True, kw_only=True):
     shape: Shape
     is_trigger: bool
 

@@ -8,9 +8,10 @@ node names its shape in OMI_physics_shape itself; below a body that is a trigger
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
+
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics, note, warning
 from gltf_bullet.dialects.filters import parse_filter
@@ -99,8 +100,7 @@ _DEFAULT_MATERIAL: Final = PhysicsMaterial(**MATERIAL.defaults(Dialect.OMI))
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tables:
+class _Tables(Struct, frozen=True, kw_only=True):
     """The tables that nodes refer to by index."""
 
     document: Document

@@ -27,14 +27,7 @@ from gltf_bullet.model import (
     GravityVolume,
     Shape,
     WorldGravity,
-)
-from gltf_bullet.model.properties import (
-    DIRECTION,
-    GRAVITY,
-    GRAVITY_BLOCKS,
-    NUMBER,
-    WORLD_GRAVITY,
-    Dialect,
+    properties,
 )
 from gltf_bullet.transforms import Vec3
 
@@ -54,8 +47,8 @@ GRAVITY_BLOCK_MISSING = warning(
 
 _LEFT_OUT: Final = "the gravity is left out"
 _KINDS: Final = {kind.value: kind for kind in GravityFieldKind}
-_ROOT_KEYS: Final = known_keys(*WORLD_GRAVITY.names(Dialect.OMI))
-_NODE_KEYS: Final = known_keys("type", *GRAVITY.names(Dialect.OMI), *_KINDS)
+_ROOT_KEYS: Final = known_keys(*properties.WORLD_GRAVITY.names(properties.Dialect.OMI))
+_NODE_KEYS: Final = known_keys("type", *properties.GRAVITY.names(properties.Dialect.OMI), *_KINDS)
 _SHAPED_KEYS: Final = known_keys("shape")
 
 
@@ -87,14 +80,14 @@ def _parse_world(root: Reader) -> WorldGravity | None:
 def _read_gravity(owner: Reader) -> float | None:
     """The required strength [m/s^2]; it may be zero or negative."""
     require(owner, "gravity", "a number in m/s^2", instead=_LEFT_OUT)
-    entry = GRAVITY["gravity"]
+    entry = properties.GRAVITY["gravity"]
     return owner.number(entry.key, default=None, instead=_LEFT_OUT, allowed=entry.carried)
 
 
 def _read_direction(owner: Reader) -> Vec3:
     """A unit vector; "Should be normalized"."""
-    entry = WORLD_GRAVITY["direction"]
-    direction = read_vector(owner, entry, Dialect.OMI) or entry.default
+    entry = properties.WORLD_GRAVITY["direction"]
+    direction = read_vector(owner, entry, properties.Dialect.OMI) or entry.default
     length = math.hypot(*direction)
     if length <= 1e-6:
         owner.out_of_range("direction", list(direction), "of length 1", "(0, -1, 0) is used")
@@ -116,7 +109,8 @@ def _parse_volume(
     gravity = _read_gravity(extension)
     priority = _read_priority(extension)
     replace, stop = (
-        read_property(extension, GRAVITY[key], Dialect.OMI) for key in ("replace", "stop")
+        read_property(extension, properties.GRAVITY[key], properties.Dialect.OMI)
+        for key in ("replace", "stop")
     )
     if kind is None:
         return None
@@ -134,7 +128,7 @@ def _parse_volume(
 
 
 def _read_priority(extension: Reader) -> int:
-    entry = GRAVITY["priority"]
+    entry = properties.GRAVITY["priority"]
     priority: float = extension.number(entry.key, default=entry.default, allowed=entry.carried)
     whole = round(priority)
     if whole != priority:
@@ -152,8 +146,8 @@ def _parse_field(
     if kind.value not in extension:
         extension.report(GRAVITY_BLOCK_MISSING, type=kind.value)
     block = extension.member_or_empty(kind.value, instead=AS_ABSENT)
-    table = GRAVITY_BLOCKS[kind]
-    known = keys_of(table, Dialect.OMI)
+    table = properties.GRAVITY_BLOCKS[kind]
+    known = keys_of(table, properties.Dialect.OMI)
     if kind is GravityFieldKind.SHAPED:
         known |= _SHAPED_KEYS
     report_unknown(block, known, table.what)
@@ -169,10 +163,10 @@ def _parse_field(
     values: dict[str, Any] = {"points": points, "shape": shape}
     for entry in table:
         field = entry.field.removeprefix("source.")
-        if entry.type is DIRECTION:
+        if entry.type is properties.DIRECTION:
             values[field] = _read_direction(block)
-        elif entry.type is NUMBER:
-            values[field] = read_property(block, entry, Dialect.OMI)
+        elif entry.type is properties.NUMBER:
+            values[field] = read_property(block, entry, properties.Dialect.OMI)
     return GravityField(kind=kind, gravity=gravity, **values)
 
 
@@ -180,7 +174,7 @@ def _read_points(block: Reader) -> tuple[Vec3, ...] | None:
     """The polyline: a flat list of coordinates."""
     if not require(block, "points", "a list of at least 6 numbers", instead=_LEFT_OUT):
         return None
-    carried = GRAVITY_BLOCKS[GravityFieldKind.LINE]["points"].carried
+    carried = properties.GRAVITY_BLOCKS[GravityFieldKind.LINE]["points"].carried
     numbers = block.numbers("points", instead=_LEFT_OUT, allowed=carried)
     if numbers is None:
         return None

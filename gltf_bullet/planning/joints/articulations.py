@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer, note, warning
 from gltf_bullet.model import DofKind, Joint, MotionKind
@@ -41,6 +41,7 @@ from gltf_bullet.planning.joints.graph import (
 from gltf_bullet.planning.joints.layout import JointLayout, plan_joint_layout
 from gltf_bullet.planning.joints.multibody_layout import BodyFacts, Side, SidedJoint
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose
 
 # --- Splits of an articulation at the constraints between its multibodies -------------------------
@@ -235,8 +236,7 @@ def report_light_links(articulations: Iterable[ArticulationPlan], diagnostics: D
                 )
 
 
-@dataclass(slots=True)
-class _Hanging:
+class _Hanging(Struct):
     """A body of a multibody, by its link."""
 
     joint: FloatArray

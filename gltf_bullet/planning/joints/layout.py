@@ -9,7 +9,8 @@ the joint-space solve.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer, warning
 from gltf_bullet.model import DofKind, Joint, JointLimit
@@ -38,8 +39,7 @@ _ALIGNED = 1e-9
 """[rad] A locked axis turned by less counts as not turned."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointLayout:
+class JointLayout(Struct, frozen=True, kw_only=True):
     """The chain from frame a to frame b and its rows."""
 
     offset: Vec3

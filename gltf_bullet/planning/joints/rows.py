@@ -8,7 +8,8 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics, note
 from gltf_bullet.model import DofKind, Joint, JointLimit
@@ -51,8 +52,7 @@ class RowMetric(enum.Enum):
     """Total angle between the frames: a 3D angular limit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointRow:
+class JointRow(Struct, frozen=True, kw_only=True):
     """A limit or a drive of one joint, as a row of the joint-space solve."""
 
     metric: RowMetric

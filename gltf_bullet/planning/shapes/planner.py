@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer, error, note, warning
 from gltf_bullet.disk_cache import cache_folder
@@ -36,6 +36,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     SpherePlan,
     TriangleSet,
 )
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import FloatArray, Pose, split_linear
 
 # --- Bullet primitives that equal a scaled solid, exactly or nearly -------------------------------
@@ -306,8 +307,7 @@ _SHEET_THICKNESS = 0.01
 """Largest thickness of a moving two-sided plane [m]."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlannedShape:
+class PlannedShape(Struct, frozen=True, eq=False):
     """An engine shape in the collider's frame, and the moments of the true solid."""
 
     placed: PlacedShape
