@@ -14,6 +14,7 @@ from gltf_bullet.envs import GltfEnv
 from gltf_bullet.records import replace
 from tests.envs.assets import pushes
 from tools.bench.__main__ import app
+from tools.bench.shared_tasks import shared_rows
 from tools.bench.train import SOLE_FRICTION, TASKS, TRAIN_ROWS, BareVectorEnv, PlainEnv
 
 
@@ -126,6 +127,7 @@ def test_every_way_to_run_environments_is_measured(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("tools.bench.train.CHUNK", 3)
     quick = tuple(row for row in TRAIN_ROWS if row.name in ("cart-pole", "batch-16", "world-64"))
     monkeypatch.setattr("tools.bench.train.TRAIN_ROWS", quick)
+    monkeypatch.setattr("tools.bench.shared_tasks.shared_rows", lambda: ())
     result = CliRunner().invoke(app, ["train", "--repeats", "1", "--json"])
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
@@ -138,3 +140,17 @@ def test_every_way_to_run_environments_is_measured(monkeypatch: pytest.MonkeyPat
     assert found[1]["reset_us"] == 0.0
     table = CliRunner().invoke(app, ["train", "--repeats", "1"])
     assert "world-64" in table.stdout
+
+
+@pytest.mark.shared
+def test_the_tasks_of_the_collection_are_measured_alone_and_as_copies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = tuple(shared_rows())
+    if not rows:
+        pytest.skip("the collection is not there")
+    assert [row.name for row in rows] == [
+        f"{task}{copies}" for task in ("thrower", "quad") for copies in ("", "-16", "-64")
+    ]
+    monkeypatch.setattr("tools.bench.train.CHUNK", 3)
+    assert all(row.measure(1).ratio > 0.0 for row in rows[:2])
