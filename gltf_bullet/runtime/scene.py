@@ -456,7 +456,7 @@ class Scene:
         rebuilt bodies, the first step after that counts; effects of animations are reversed.
 
         Raises:
-            RuntimeError: After ``core.disable_reset()``.
+            RuntimeError: The scene is of an environment, which restores its states itself.
         """
         self.core.reset()
 
