@@ -9,6 +9,7 @@ The file is long because tags, settings and steps of a world end with the same s
 
 from __future__ import annotations
 
+import os
 import reprlib
 import secrets
 import threading
@@ -42,6 +43,9 @@ _MOST_CLIENTS = 1 << 20
 """Far more than PyBullet connects; its functions take no number beyond 2^31."""
 _MAKING = threading.Lock()
 """Guards :data:`_SESSIONS`; never acquired by a thread that holds or waits for a session's lock."""
+if hasattr(os, "register_at_fork"):
+    # Of a thread that is not in the child, as ``threading`` does it.
+    os.register_at_fork(after_in_child=_MAKING._at_fork_reinit)  # type: ignore[attr-defined]  # noqa: SLF001
 
 T = TypeVar("T")
 

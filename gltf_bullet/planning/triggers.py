@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.model import (
     CollisionFilter,

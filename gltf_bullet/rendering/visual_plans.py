@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3
 
 Color: TypeAlias = tuple[float, float, float, float]

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import FloatArray, IntArray
 

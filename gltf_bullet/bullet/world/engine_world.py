@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import combinations
 from typing import TypeAlias
 
@@ -51,6 +51,7 @@ from gltf_bullet.bullet.world.body_motion import BodyMotion
 from gltf_bullet.bullet.world.compiled_steps import CompiledSteps
 from gltf_bullet.bullet.world.kinematic_targets import KinematicNodes, KinematicTargets
 from gltf_bullet.bullet.world.link_index import LinkIndex
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
 from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.numba_aot.library import can_compile, package_library

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Final, TypeAlias
 
 import numpy as np
 
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.model import (
     DEFAULT_MATERIAL,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from gltf_bullet.behavior.graph import Graph
 from gltf_bullet.behavior.host import Property
 from gltf_bullet.behavior.reading import read_graphs
 from gltf_bullet.behavior.running import Behavior, BehaviorState
 from gltf_bullet.behavior.values import Value
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.diagnostics import Diagnostics, Issue
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.acting.scene_host import SceneHost
