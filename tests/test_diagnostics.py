@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 
 from gltf_bullet.bounds import ISSUES_PER_CODE
-from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity, with_names
 
 REDUCED = IssueKind("REDUCED", Severity.WARNING, "{count} points are too many by {share:.0%}")
 
@@ -46,3 +46,10 @@ def test_a_code_has_a_bound_and_the_others_are_counted_once_each() -> None:
     assert more.code == "MORE_ISSUES"
     assert more.message == f"and 7 more of SOME; the first {ISSUES_PER_CODE} are listed"
     assert not diagnostics.has_room(kind)
+
+
+def test_findings_of_another_sink_keep_the_names_of_their_nodes() -> None:
+    found, whole = Diagnostics(), Diagnostics()
+    found.report(REDUCED, ROOT / "nodes" / 0, count=1, share=1.0)
+    whole.extend(with_names(found.issues, ["Crate"]))
+    assert whole.issues[0].node == "Crate"

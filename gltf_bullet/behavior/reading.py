@@ -33,6 +33,7 @@ from gltf_bullet.behavior.graph import (
 from gltf_bullet.behavior.operations.catalogue import find_operation
 from gltf_bullet.behavior.operations.declaring import (
     ANY,
+    OPERATIONS,
     CustomEvent,
     NodeReading,
     Operation,
@@ -51,6 +52,7 @@ from gltf_bullet.behavior.values import (
     is_pointer,
 )
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
+from gltf_bullet.suggestions import did_you_mean
 
 EXTENSION = "KHR_interactivity"
 _AT = ROOT / "extensions" / EXTENSION
@@ -120,6 +122,17 @@ def _invalid(
 def _too_large(diagnostics: Diagnostics, at: JsonPointer, what: str, got: int) -> None:
     allowed = MOST.get(what, MOST["sockets"])
     diagnostics.report(BEHAVIOR_TOO_LARGE, at, got=got, what=what, allowed=allowed)
+
+
+def _similar_operation(extension: str, name: str) -> str:
+    """The end of a message: what may be meant by an operation that the text does not have."""
+    if (extension, name) in OPERATIONS:
+        return ""
+    for owner, known in OPERATIONS:
+        if known == name:
+            return f' (with "extension": "{owner}"?)' if owner else " (without an extension?)"
+    others = (known for owner, known in OPERATIONS if owner == extension)
+    return did_you_mean(name[:80], others)
 
 
 def item_at(file: Mapping[str, Any], pointer: str) -> Reference | None:
@@ -352,7 +365,10 @@ class _GraphReader:
         ):
             operation = None
         if operation is None:
-            self.diagnostics.report(BEHAVIOR_UNSUPPORTED, at, got=f"{extension} {name}"[:80])
+            self.diagnostics.report(
+                BEHAVIOR_UNSUPPORTED, at, got=f"{extension} {name}"[:80],
+                suggestion=_similar_operation(extension, name),
+            )  # fmt: skip
         return _Declaration(name, extension, operation, declared)
 
     def core_declaration(
@@ -360,7 +376,9 @@ class _GraphReader:
     ) -> _Declaration | None:
         operation = find_operation("", name)
         if operation is None:
-            self.reject(at / "op", "op", name, "an operation of the text, or have an extension")
+            near = _similar_operation("", name)
+            allowed = f"an operation of the text, or have an extension{near}"
+            self.reject(at / "op", "op", name, allowed)
             return None
         for key in ("inputValueSockets", "outputValueSockets"):
             if key in owner:

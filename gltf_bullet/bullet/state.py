@@ -11,11 +11,11 @@ import os
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pybullet
+from msgspec import Struct
 
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.errors import EngineError
@@ -42,8 +42,7 @@ __all__ = [
 # by body; contacts cannot, so they are found anew in the next step (a resting body settles again).
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BodyState:
+class BodyState(Struct, frozen=True, kw_only=True):
     """State of one body."""
 
     base: tuple[Any, Any, Any, Any]

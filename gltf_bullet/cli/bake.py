@@ -40,7 +40,7 @@ def bake(
 
     Example: gltf-bullet bake examples/assets/shape_zoo.gltf out/zoo.glb --seconds 4
     """
-    from gltf_bullet.convert.usd.process import USD_SUFFIXES
+    from gltf_bullet.convert.usd import USD_SUFFIXES
 
     require(math.isfinite(seconds), "--seconds", "a finite number")
     require(fps is None or 0.0 < fps < math.inf, "--fps", "above 0")

@@ -44,14 +44,11 @@ ServoOption: TypeAlias = Annotated[
 
 
 def parse_servo(text: str | None, path: Path) -> Servo | None:
-    """The gains of ``--servo``, or a usage error; by default those that hold an arm.
-
-    An MJCF has actuators of its own.
-    """
-    from gltf_bullet.convert.servo import DEFAULT_SERVO
+    """The gains of ``--servo``, or a usage error; by default those that hold an arm."""
+    from gltf_bullet.convert.servo import default_servo
 
     if text is None:
-        return None if path.suffix.lower() == ".xml" else DEFAULT_SERVO
+        return default_servo(path)
     if text == "none":
         return None
     try:
@@ -69,7 +66,7 @@ def parse_servo(text: str | None, path: Path) -> Servo | None:
 def is_robot(path: Path) -> bool:
     """Return True if a file must be converted first: a .urdf, .sdf, MJCF .xml or a USD stage."""
     from gltf_bullet.convert.urdf_repairs import ROBOT_SUFFIXES
-    from gltf_bullet.convert.usd.process import USD_SUFFIXES
+    from gltf_bullet.convert.usd import USD_SUFFIXES
 
     return path.suffix.lower() in (*ROBOT_SUFFIXES, *USD_SUFFIXES)
 
@@ -89,9 +86,8 @@ def read_source(
     require_urdf(path, "--fixed-base", fixed_base)
     if not is_robot(path):
         return read_asset(path)
-    from dataclasses import replace
-
     from gltf_bullet.diagnostics import Diagnostics
+    from gltf_bullet.records import replace
     from gltf_bullet.runtime.world_export import robot_file
 
     diagnostics = Diagnostics()

@@ -164,7 +164,7 @@ def simulate(
             baked.stop()
             _write_animation(baked, glb, attempts)
         _report(scene, as_json, world.up_axis, log=log, fallen=fallen, events=events)
-        film.draw(at_start=bool(fallen))
+        film.draw(fell_out=bool(fallen))
     attempts.report()
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from gltf_bullet.bounds import DESCRIPTION_BYTES, MESH_FILE_BYTES
 
@@ -25,8 +26,7 @@ _LONGEST_LINE: Final = 500
 """Characters per line, well below the number that PyBullet reads in one piece."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjText:
+class ObjText(Struct, frozen=True):
     """An OBJ file that names files, what its materials are, and their permitted images."""
 
     file: Path

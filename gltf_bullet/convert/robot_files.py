@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from msgspec import field as msgspec_field
 
 from gltf_bullet.bounds import MESH_FILE_BYTES
 from gltf_bullet.convert.description import MimicRule
@@ -106,6 +109,9 @@ def _is_static(model: XmlElement) -> bool:
 # --- Numbers of URDF that are allowed and that hardly anybody means -------------------------------
 
 
+_A_TURN: Final = 2.0 * math.pi * (1.0 + 1e-3)
+
+
 def report_slips(robot: XmlElement, diagnostics: Diagnostics) -> None:
     """Report each kind of likely slip in the joints of a URDF once, with the first number."""
     found: dict[str, list[tuple[XmlElement, str]]] = {}
@@ -116,6 +122,23 @@ def report_slips(robot: XmlElement, diagnostics: Diagnostics) -> None:
         joints = [joint for joint, _ in slips]
         what = f"{_counted('joint')(joints)}, {slips[0][1]}"
         diagnostics.report(ROBOT_SLIP, ROOT, what=what, where=places(joints), doubt=doubt)
+    turned = [
+        (owner, furthest)
+        for owner in (*robot.named("link"), *robot.named("joint"))
+        for origin in owner.all_below()
+        if origin.tag == "origin"
+        and _A_TURN < abs(furthest := _furthest_turn(origin.get("rpy"))) < math.inf
+    ]
+    if turned:
+        owners = [owner for owner, _ in turned]
+        what = f"{_counted('origin of')(owners)}, rpy {turned[0][1]:g} rad"
+        doubt = "turned by more than a turn, in radians: degrees?"
+        diagnostics.report(ROBOT_SLIP, ROOT, what=what, where=places(owners), doubt=doubt)
+
+
+def _furthest_turn(rpy: str) -> float:
+    """The largest angle of an origin [rad], by its size."""
+    return max((c_number(word) for word in rpy.split()[:3]), key=abs, default=0.0)
 
 
 def _slips_of_joint(joint: XmlElement) -> Iterator[tuple[str, str]]:
@@ -124,7 +147,7 @@ def _slips_of_joint(joint: XmlElement) -> Iterator[tuple[str, str]]:
     if limit is not None and kind in ("revolute", "prismatic"):
         lower, upper = (c_number(limit.get(name) or "0") for name in ("lower", "upper"))
         furthest = max(lower, upper, key=abs)
-        if kind == "revolute" and 2.0 * math.pi * (1.0 + 1e-3) < abs(furthest) < math.inf:
+        if kind == "revolute" and _A_TURN < abs(furthest) < math.inf:
             yield "limits of more than a turn, in radians: degrees?", f"limit {furthest:g} rad"
         if lower > upper:
             doubt = "lower is above upper, which PyBullet takes for no limits"
@@ -143,8 +166,7 @@ def _slips_of_joint(joint: XmlElement) -> Iterator[tuple[str, str]]:
 # --- Texts that PyBullet can load -----------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class RobotText:
+class RobotText(Struct, frozen=True):
     """A robot description that PyBullet can load from anywhere."""
 
     format: str
@@ -158,11 +180,11 @@ class RobotText:
     acts."""
     links: tuple[str, ...]
     """Names of the links."""
-    inertias: dict[str, StatedInertia] = field(default_factory=dict)
+    inertias: dict[str, StatedInertia] = msgspec_field(default_factory=dict)
     """Inertias that a URDF states, by link."""
     joint_count: int = 0
     """Number of joints of a URDF, fixed ones included."""
-    meshes: dict[str, MeshFile | ObjText] = field(default_factory=dict)
+    meshes: dict[str, MeshFile | ObjText] = msgspec_field(default_factory=dict)
     """Meshes of formats that PyBullet does not read, and of files that name others, by their name
     in the text."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 Servo = tuple[float, float]
@@ -10,6 +12,12 @@ Servo = tuple[float, float]
 
 DEFAULT_SERVO: Servo = (1e4, 200.0)
 """Critically damped within 10 ms; an arm of a metre sags by g / stiffness, a milliradian."""
+
+
+def default_servo(path: str | os.PathLike[str]) -> Servo | None:
+    """The servo of a robot's file where nobody says another; an MJCF has actuators of its own."""
+    return None if Path(path).suffix.lower() in (".xml", ".mjcf") else DEFAULT_SERVO
+
 
 _KHR = "KHR_physics_rigid_bodies"
 
@@ -52,10 +60,10 @@ def _hold(joint: dict[str, Any], drive: dict[str, Any], servo: Servo) -> bool:
     span = _span(joint, drive)
     if span is None or drive.get("stiffness") or "maxForce" not in drive:
         return False
-    drive.update(mode="acceleration", stiffness=servo[0], damping=servo[1])
-    target = min(max(0.0, span[0]), span[1])
-    if target:
-        drive["positionTarget"] = target
+    drive.update(
+        mode="acceleration", stiffness=servo[0], damping=servo[1],
+        positionTarget=min(max(0.0, span[0]), span[1]), velocityTarget=0.0,
+    )  # fmt: skip
     return True
 
 

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import gymnasium
-import numpy as np
-import numpy.typing as npt
-from PIL import Image
 
 from gltf_bullet.envs.gltf_env import GltfEnv
 from gltf_bullet.envs.rollouts import Policy, Rollout, roll_out
 from gltf_bullet.output_files import written_aside
 from gltf_bullet.runtime.recording.scene_recording import record
-from gltf_bullet.runtime.scene import Scene
-
-_Seen = TypeVar("_Seen")
-
-_TICK = 0.01
-"""[s] Unit of time in GIFs."""
 
 
 def write_curve(
@@ -69,12 +60,14 @@ def write_episode(
 ) -> Rollout:
     """Play an episode and write it as ``stem.glb``, an animation of the file, and ``stem.gif``.
 
+    It is played once: files and result show the same episode, whatever the policy remembers.
+
     Args:
         env: A :class:`GltfEnv`, wrapped or not; its world need not be open yet.
         policy: Called in every step.
         stem: Path without suffix; its folder is created.
         seed: Seed of the reset.
-        fps: Most frames per second.
+        fps: Frames per second.
         size: Width and height of the GIF [pixels].
         html: Also write ``stem.html``, a page that plays it; needs the extra ``web``.
 
@@ -88,62 +81,16 @@ def write_episode(
         raise TypeError(f"env is {type(inner).__name__} inside; must be a GltfEnv")
     stem = Path(stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
-    interval = max(round(1.0 / (fps * _TICK)), 2) * _TICK
-    rollout, boxes = _watched(
-        env, policy, seed, interval, lambda scene: scene.pictures.framed_box()
-    )
-    # The camera is placed to see the whole course, so the episode is played again for it.
-    corners = np.array(boxes)
-    whole = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
-    env.reset(seed=seed)
+    env.reset(seed=seed)  # opens its world
     recording = record(inner.scene, fps=fps)
     try:
-        _, frames = _watched(
-            env,
-            policy,
-            seed,
-            interval,
-            lambda scene: Image.fromarray(scene.pictures.rgb(size=size, box=whole, shadows=True)),
-        )
+        if hasattr(policy, "reset"):
+            policy.reset()
+        rollout = roll_out(env, policy, seed)
         recording.export_glb(stem.with_suffix(".glb"), name="Episode")
+        recording.export_film(stem.with_suffix(".gif"), size=size, fps=fps)
         if html:
             recording.export_html(stem.with_suffix(".html"))
     finally:
         recording.stop()
-    with written_aside(stem.with_suffix(".gif")) as aside:
-        frames[0].save(
-            aside,
-            save_all=True,
-            append_images=frames[1:],
-            duration=round(interval * 1000),
-            loop=0,
-            optimize=True,
-        )
     return rollout
-
-
-def _watched(
-    env: gymnasium.Env[Any, Any],
-    policy: Policy,
-    seed: int,
-    interval: float,
-    look: Callable[[Scene], _Seen],
-) -> tuple[Rollout, list[_Seen]]:
-    """Play an episode and call ``look`` at the start and every ``interval`` seconds."""
-    found: list[_Seen] = []
-    inner = cast("GltfEnv", env.unwrapped)
-
-    def watch() -> None:
-        # A reset has set the clock to zero.
-        if inner.scene.time >= len(found) * interval - 1e-9:
-            found.append(look(inner.scene))
-
-    def watched(observed: Any) -> npt.NDArray[np.floating]:
-        watch()
-        return policy(observed)
-
-    if hasattr(policy, "reset"):
-        policy.reset()
-    rollout = roll_out(env, watched, seed)
-    watch()
-    return rollout, found

@@ -6,13 +6,13 @@ A factor in a file makes them: a robot of 25 km on a floor of 2304 triangles tak
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.bounds import BURIED_TRIANGLES
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, error
 from gltf_bullet.model import CollisionFilter, MotionKind, may_collide
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.shapes.extents import extent_of
@@ -31,16 +31,14 @@ _THINNEST: Final = 1e-9
 _MOST_LOOKS: Final = 20_000_000
 """Most corners that are compared, which takes a second; scenes that were seen have a hundredth."""
 
-TRIANGLES_WITHIN_BODIES: Final = IssueKind(
+TRIANGLES_WITHIN_BODIES: Final = error(
     "TRIANGLES_WITHIN_BODIES",
-    Severity.ERROR,
     "more than {allowed} triangles begin inside of dynamic bodies that collide with them, as those "
     "of node {other} in the body of this node; each step would take many seconds",
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Solid:
+class _Solid(Struct, frozen=True):
     """A convex shape of a dynamic body, or several that share a box."""
 
     node: int
@@ -54,8 +52,7 @@ class _Solid:
     """Half of the longest edge of the box [m]."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Mesh:
+class _Mesh(Struct, frozen=True):
     """A triangle mesh of what forces do not move."""
 
     node: int

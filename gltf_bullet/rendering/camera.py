@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from gltf_bullet.scene import Lens, OrthographicLens, PerspectiveLens
 from gltf_bullet.transforms import FloatArray, float_array
@@ -32,6 +33,8 @@ RUNAWAY = 8.0
 """Objects farther from the middle one than this many times the usual distance are not framed."""
 _CENTRING = 20
 """Iterations that move the visible objects to the middle."""
+SUNK = 0.02
+"""Depth to which objects may be in a floor that they are on, in sizes of all of them."""
 AROUND = 0.15
 """Distance from moving objects within which large scenery is framed, in sizes of these objects."""
 
@@ -87,8 +90,7 @@ class Camera:
         return self.lens.aspect_ratio
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ViewMatrices:
+class ViewMatrices(Struct, frozen=True, kw_only=True, eq=False):
     """View and projection matrices of a camera in PyBullet's convention."""
 
     view: FloatArray
@@ -163,7 +165,7 @@ def framing_camera(
         up: Upward direction of the picture, world axes.
         aspect_ratio: Width over height of the picture.
     """
-    whole, _ = _framed_boxes(moving, resting)
+    whole, _ = _framed_boxes(moving, resting, np.asarray(up, dtype=np.float64))
     return _camera_on(whole, up, aspect_ratio)
 
 
@@ -266,8 +268,13 @@ def framed_box(moving: FloatArray, resting: FloatArray) -> tuple[FloatArray, Flo
     return low, high
 
 
-def _framed_boxes(moving: FloatArray, resting: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Boxes to be seen whole, and parts of larger ones that they are on; shapes [n, 2, 3]."""
+def _framed_boxes(
+    moving: FloatArray, resting: FloatArray, up: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Boxes to be seen whole, and parts of larger ones that they are on; shapes [n, 2, 3].
+
+    A floor of any size is such a larger one where ``up`` says which are floors.
+    """
     moving, resting = _without_runaways(_usable(moving)), _usable(resting)
     if not len(moving):
         moving, resting = resting, resting[:0]
@@ -280,11 +287,20 @@ def _framed_boxes(moving: FloatArray, resting: FloatArray) -> tuple[FloatArray, 
     for box in resting:
         # A door frame is seen whole, a floor as far as objects are on it.
         is_large = float(np.ptp(box, axis=0).max()) > 2.0 * size
+        is_large |= up is not None and _is_floor(box, low, high, up)
         reach = AROUND * size if is_large else size
         near_low, near_high = np.maximum(box[0], low - reach), np.minimum(box[1], high + reach)
         if (near_low <= near_high).all():
             (parts if is_large else whole).append(np.stack([near_low, near_high]))
     return np.array(whole), np.array(parts).reshape(-1, 2, 3)
+
+
+def _is_floor(box: FloatArray, low: FloatArray, high: FloatArray, up: FloatArray) -> bool:
+    """True if a box is below all that is between two corners, and reaches beyond on all sides."""
+    axis = int(np.argmax(np.abs(up)))
+    gap = low[axis] - box[1, axis] if up[axis] > 0.0 else box[0, axis] - high[axis]
+    covers = np.delete((box[0] <= low) & (box[1] >= high), axis)
+    return bool(gap >= -SUNK * float((high - low).max()) and covers.all())
 
 
 def picture_axes(up: FloatArray) -> FloatArray:

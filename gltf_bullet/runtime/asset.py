@@ -12,7 +12,7 @@ from gltf_bullet.collection import no_collection
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.options import LoadOptions, require_options
-from gltf_bullet.runtime.content import AssetContent, is_stage, read_content, require_usable
+from gltf_bullet.runtime.content import AssetContent, is_converted, read_content, require_usable
 from gltf_bullet.runtime.placement import Placement, UpAxis
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def _scene_type() -> type[Scene]:
     return Scene
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Asset(AssetContent):
     """One glTF file, read and checked; independent of any engine, picklable."""
 
@@ -51,6 +51,9 @@ class Asset(AssetContent):
 
 def read_asset(source: AssetSource) -> Asset:
     """Read a glTF file without an engine.
+
+    The path of a robot (``.urdf``, ``.sdf``, MJCF ``.xml``) or of a USD stage is converted first,
+    in memory, as ``gltf-bullet convert`` does without options.
 
     Args:
         source: A path, bytes, a binary file object or a ``pygltflib.GLTF2``.
@@ -89,7 +92,7 @@ def load_gltf(
     The world stays yours: gravity, time step and every other engine setting are left as they are.
 
     Args:
-        source: A path, bytes, a binary file object or a ``pygltflib.GLTF2``.
+        source: As for :func:`read_asset`.
         physics_client: A client id or a ``pybullet_utils`` ``BulletClient``.
         position: Position of the asset's origin in the world [m].
         orientation: Rotation of the asset, xyzw, after ``up_axis``.
@@ -112,7 +115,7 @@ def load_gltf(
     require_client(physics_client)  # before the file is read: the commoner mistake, found at once
     options = require_options(options)
     with no_collection():
-        if isinstance(source, (str, os.PathLike)) and not is_stage(source):
+        if isinstance(source, (str, os.PathLike)) and not is_converted(source):
             asset = recent_asset(source, partial(read_asset, source))
         else:
             asset = read_asset(source)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from gltf_bullet.convert.usd.process import USD_SUFFIXES, convert_stage
-from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity, with_names
+from gltf_bullet.convert.servo import default_servo
+from gltf_bullet.convert.urdf_repairs import ROBOT_SUFFIXES
+from gltf_bullet.convert.usd import USD_SUFFIXES
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, Severity, note, with_names
 from gltf_bullet.dialects.assemble import read_physics
 from gltf_bullet.dialects.earlier_names import with_present_names
 from gltf_bullet.dialects.registry import (
@@ -25,20 +27,20 @@ from gltf_bullet.gltf.writing import encode_glb, self_contained
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import Visuals
 from gltf_bullet.planning.scene_plan import AnimatedNodes
+from gltf_bullet.records import replace
 from gltf_bullet.rendering.bare_colliders import bare_colliders
 from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.scene import Animation, AnimationSampler, NodeTree
 from gltf_bullet.scene.animation import AnimationTrack, Interpolation
 
-NO_PHYSICS = IssueKind(
+NO_PHYSICS = note(
     "NO_PHYSICS",
-    Severity.INFO,
     "the file has no bodies, colliders, triggers, joints or gravity: nothing of it is simulated",
 )
 _NOTHING: Final = PhysicsScene()
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class AssetContent:
     """The contents of one glTF file; picklable."""
 
@@ -55,6 +57,11 @@ class AssetContent:
     """Nodes that its behavior graph moves by name; ``None`` without a graph that can be run."""
     derived: dict[object, Any] = field(init=False, default_factory=dict)
     """Results that other modules derive from it, by keys of theirs; not pickled."""
+
+    def __repr__(self) -> str:
+        physics = self.physics
+        held = f"{len(physics.motions)} motions, {len(physics.joints)} joints"
+        return f"{type(self).__name__}({self.path!r}, {len(self.tree)} nodes, {held})"
 
     def __reduce__(self) -> tuple[object, ...]:
         parts = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
@@ -182,7 +189,7 @@ def read_content(source: AssetSource, diagnostics: Diagnostics) -> AssetContent:
     Raises:
         ContainerError: No such file, not glTF, truncated, or buffers that cannot be read.
     """
-    document = _read_stage(source, diagnostics) if is_stage(source) else None
+    document = _read_converted(source, diagnostics) if is_converted(source) else None
     if document is None:
         document = read_document(source, diagnostics, adapt=with_present_names)
     check_extensions(document, diagnostics)
@@ -210,17 +217,20 @@ def read_content(source: AssetSource, diagnostics: Diagnostics) -> AssetContent:
     )
 
 
-def is_stage(source: AssetSource) -> bool:
-    """Return True for the path of a USD stage, which is converted when it is read."""
+def is_converted(source: AssetSource) -> bool:
+    """Return True for the path of a robot or a USD stage, which is converted when it is read."""
     return isinstance(source, (str, os.PathLike)) and (
-        Path(os.fsdecode(source)).suffix.lower() in USD_SUFFIXES
+        Path(os.fsdecode(source)).suffix.lower() in (*ROBOT_SUFFIXES, *USD_SUFFIXES)
     )
 
 
-def _read_stage(source: Any, diagnostics: Diagnostics) -> Document | None:
-    """Read the glTF that a stage becomes; ``None`` for a file that cannot be opened."""
+def _read_converted(source: Any, diagnostics: Diagnostics) -> Document | None:
+    """Read the glTF that a file becomes; ``None`` if it cannot be opened."""
+    # Imported for such files only: URDF and SDF are read by PyBullet.
+    from gltf_bullet.runtime.robot_conversion import convert_robot
+
     try:
-        file = convert_stage(source, diagnostics)
+        file = convert_robot(source, diagnostics, servo=default_servo(source))
     except OSError:
         return None
     document = read_document(encode_glb(file.root, file.buffers), diagnostics)

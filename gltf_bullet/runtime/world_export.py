@@ -6,23 +6,19 @@ import math
 import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from gltf_bullet.bullet.reading.robot_loading import read_robot
 from gltf_bullet.bullet.reading.world_reader import read_bodies, read_world
 from gltf_bullet.bullet.session import EngineLink, PhysicsClient, require_client
 from gltf_bullet.bullet.world_lock import world_lock
 from gltf_bullet.convert.description import StatedSurface, WorldDescription
-from gltf_bullet.convert.issues import NOT_IN_USD, ROBOT_REFUSED, WORLD_NOT_FINITE
-from gltf_bullet.convert.mjcf.compiling import compile_mjcf
-from gltf_bullet.convert.mjcf.world import describe_mjcf
-from gltf_bullet.convert.servo import Servo, add_servos
+from gltf_bullet.convert.issues import NOT_IN_USD
+from gltf_bullet.convert.servo import Servo
 from gltf_bullet.convert.stated_scenes import JointOfFile, PartOfFile, SceneOfFile, with_scenes
-from gltf_bullet.convert.urdf_repairs import robot_format
-from gltf_bullet.convert.usd.process import USD_SUFFIXES, convert_stage, require_openusd
-from gltf_bullet.convert.writer import WorldFile, build_world
-from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue
-from gltf_bullet.errors import ContainerError, InvalidAssetError
+from gltf_bullet.convert.usd import USD_SUFFIXES
+from gltf_bullet.convert.usd.process import require_openusd
+from gltf_bullet.convert.writer import WorldFile
+from gltf_bullet.diagnostics import Diagnostics, Issue
 from gltf_bullet.gltf.writing import encode_glb
 from gltf_bullet.model import MotionKind
 from gltf_bullet.options import LoadOptions
@@ -36,6 +32,7 @@ from gltf_bullet.planning.mass_planner import (
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.placement import Placement
+from gltf_bullet.runtime.robot_conversion import convert_robot, finite_file
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.translation import translate_at
 from gltf_bullet.runtime.worlds.live_scenes import idle_axes, scenes_among
@@ -224,24 +221,17 @@ def robot_file(
         OSError: It cannot be read.
         ValueError: There is no such keyframe.
     """
-    if Path(path).suffix.lower() in USD_SUFFIXES:
-        return _read_again(convert_stage(path, diagnostics, allowed), diagnostics)
-    if robot_format(path, Diagnostics()) == "mjcf":
-        model = compile_mjcf(path, diagnostics, allowed)
-        if model.count("body") == 1 and not model.count("geom"):
-            diagnostics.report(ROBOT_REFUSED, ROOT, reader="MuJoCo", why="it has no body or geom")
-            raise ContainerError(str(path), diagnostics.issues)
-        key = None if keyframe is None else model.keyframe(keyframe)
-        return checked_file(describe_mjcf(model, diagnostics, key=key), diagnostics, servo)
-    world = read_robot(
+    file = convert_robot(
         path,
         diagnostics,
         fixed_base=fixed_base,
         self_collision=self_collision,
         inertia_from_file=inertia_from_file,
+        keyframe=keyframe,
         allowed=allowed,
+        servo=servo,
     )
-    return checked_file(world, diagnostics, servo)
+    return file, _read_again(file, diagnostics)
 
 
 def checked_file(
@@ -254,26 +244,15 @@ def checked_file(
     Raises:
         InvalidAssetError: A number of it is not finite.
     """
-    file = build_world(world, diagnostics)
-    if servo is not None:
-        add_servos(file.root, servo)
-    return _read_again(file, diagnostics)
+    file = finite_file(world, diagnostics, servo)
+    return file, _read_again(file, diagnostics)
 
 
-def _read_again(file: WorldFile, diagnostics: Diagnostics) -> tuple[WorldFile, Asset]:
+def _read_again(file: WorldFile, diagnostics: Diagnostics) -> Asset:
     """Read a document by our own reader; see :func:`checked_file`."""
-    path = _not_finite(file.root)
-    if path is not None:
-        at = ROOT
-        for key in path:
-            at = at / key
-        owner = file.root["nodes"][path[1]] if path[0] == "nodes" else {}
-        of = f" of {owner['name']!r}" if "name" in owner else ""
-        diagnostics.report(WORLD_NOT_FINITE, at, key=path[-1], of=of)
-        raise InvalidAssetError("<world>", diagnostics.issues)
     asset = read_asset(encode_glb(file.root, file.buffers))
     diagnostics.extend([issue for issue in asset.issues if issue.is_error])
-    return file, asset
+    return asset
 
 
 _STATED: Final = (MASS_UNDEFINED, INERTIA_UNDEFINED, INERTIA_LIMITED, VELOCITY_LIMITED)
@@ -313,22 +292,6 @@ def write_usd(asset: AssetContent, path: str | os.PathLike[str], diagnostics: Di
     )
     write_stage(source, Path(path), losses, diagnostics)
     losses.report(diagnostics)
-
-
-def _not_finite(value: object) -> tuple[Any, ...] | None:
-    """Return the path to the first number that JSON does not allow; lists count as a whole."""
-    if isinstance(value, float):
-        return None if math.isfinite(value) else ()
-    parts: Iterable[tuple[Any, Any]] = ()
-    if isinstance(value, dict):
-        parts = value.items()
-    elif isinstance(value, (list, tuple)):
-        parts = enumerate(value)
-    for key, part in parts:
-        found = _not_finite(part)
-        if found is not None:
-            return () if found == () and not isinstance(value, dict) else (key, *found)
-    return None
 
 
 def require_gltf_suffix(path: str | os.PathLike[str]) -> None:

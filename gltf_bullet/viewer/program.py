@@ -227,7 +227,7 @@ class Viewer:
 
     def _say_issues(self) -> None:
         for issue in self.session.issues:
-            self._say(f"{self.session.path}#{issue}")
+            self._say(f"{self.session.path}: {issue}")
 
     # --- texts --------------------------------------------------------------------------------
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from gltf_bullet.behavior.findings import MOST
-from gltf_bullet.behavior.json_host import JsonHost
 from gltf_bullet.behavior.preparing import Preparation
 from gltf_bullet.behavior.reading import read_graphs
 from gltf_bullet.behavior.running import Behavior
 from gltf_bullet.diagnostics import Diagnostics
 from tests.behavior.graphs import findings, outputs, read
+from tests.behavior.json_host import JsonHost
 from tools.graph_builder import GraphBuilder, Out, Typed
 
 WRONG, UNSUPPORTED = "BEHAVIOR_INVALID", "BEHAVIOR_UNSUPPORTED"
@@ -271,6 +271,29 @@ def test_sockets_of_other_types_make_an_operation_of_an_extension_unknown() -> N
         extension="KHR_physics_rigid_bodies", inputs={"nodeIndex": "float"},
     )  # fmt: skip
     assert findings(g.graph()) == [(UNSUPPORTED, "/declarations/0")]
+
+
+@pytest.mark.parametrize(
+    ("name", "extension", "hint"),
+    [
+        ("event/rigid_body_triggerEntered", "", 'with "extension": "KHR_physics_rigid_bodies"?'),
+        (
+            "event/rigidBodyTriggerEntered",
+            "KHR_physics_rigid_bodies",
+            "did you mean 'event/rigid_body_triggerEntered'",
+        ),
+        ("math/add", "KHR_physics_rigid_bodies", "without an extension?"),
+        ("math/addition", "", "did you mean 'math/add"),
+    ],
+)
+def test_an_unknown_operation_is_led_to_one_that_is_known(
+    name: str, extension: str, hint: str
+) -> None:
+    g = GraphBuilder()
+    g.add(name, **({"extension": extension} if extension else {}))
+    diagnostics = Diagnostics()
+    read_graphs(document([g.graph()]), diagnostics)
+    assert any(hint in issue.message for issue in diagnostics.issues)
 
 
 def document(graphs: Any, *, required: bool = False, **more: Any) -> dict[str, Any]:

@@ -137,6 +137,46 @@ def test_one_run_is_in_the_table_the_rows_and_the_pictures(
             assert last_key[1] == pytest.approx(end[name][2], abs=1e-3)
 
 
+def test_a_body_that_falls_out_takes_neither_the_film_nor_the_picture_with_it(
+    run: Run, tmp_path: Path
+) -> None:
+    """Two balls roll along a plank of 6 m, and one beside it falls for good."""
+    scenery = Scenery()
+    ball, plank = scenery.shape("sphere", radius=0.1), scenery.shape("box", size=[6, 0.1, 1])
+    for name, z in (("A", -0.2), ("B", 0.2), ("Lost", 1.5)):
+        motion = {"mass": 1, "linearVelocity": [2, 0, 0]}
+        scenery.node(name, at=(-2.5, 0.15, z), shape=ball, motion=motion)
+    scenery.node("Plank", shape=plank)
+    file, strip, last = tmp_path / "run.gltf", tmp_path / "strip.png", tmp_path / "last.png"
+    file.write_bytes(scenery.bytes())
+    outcome = run("simulate", file, "--seconds", "2", "--filmstrip", strip, "--png", last, *SMALL)
+    assert "FELL_OUT" in outcome.out
+    sheet = np.asarray(Image.open(strip).convert("RGB"))
+    for row in range(2):
+        for column in range(3):
+            orange_row(
+                sheet[row * (80 + SMALLEST_LABEL) :, column * (120 + SHEET_GAP) :][:80, :120]
+            )
+    orange_row(np.asarray(Image.open(last).convert("RGB")))
+
+
+def test_shadows_of_what_rests_are_the_same_in_all_frames(run: Run, tmp_path: Path) -> None:
+    """A ball comes from 6 m above a shelf, whose shadow does not wait for it."""
+    scenery = Scenery()
+    scenery.node("Floor", at=(0, -0.05, 0), shape=scenery.shape("box", size=[6, 0.1, 6]))
+    scenery.node("Shelf", at=(0, 1, 0), shape=scenery.shape("box", size=[2, 0.1, 2]))
+    ball = scenery.shape("sphere", radius=0.1)
+    scenery.node("Ball", at=(0, 6, 0), shape=ball, motion={"mass": 1})
+    file, strip = tmp_path / "shelf.gltf", tmp_path / "strip.png"
+    file.write_bytes(scenery.bytes())
+    run("simulate", file, "--seconds", "1", "--filmstrip", strip, "--frames", "2", *SMALL)
+    sheet = np.asarray(Image.open(strip).convert("RGB")).astype(int)
+    first, last = sheet[:80, :120], sheet[:80, 120 + SHEET_GAP :]
+    grey = (np.ptp(np.stack([first, last]), axis=-1) < 30).all(axis=0)  # neither ball nor sky
+    assert grey.sum() > 500
+    assert (np.abs(first - last).max(axis=-1)[grey] > 20).mean() < 0.02  # the ball's own shadow
+
+
 def test_a_picture_through_a_camera_of_the_file(run: Run, assets: Path, tmp_path: Path) -> None:
     toys, found = assets / "toy_blocks.gltf", []
     for number, camera in enumerate(("Front", "FrontCamera", "8")):
@@ -158,6 +198,12 @@ def test_an_unknown_camera_is_one_clear_line(run: Run, assets: Path, tmp_path: P
     assert outcome.code == 2
     assert "Front" in outcome.err
     assert "Traceback" not in outcome.err
+
+
+def test_a_camera_of_a_file_without_one_is_said_so(run: Run, falling: Path, tmp_path: Path) -> None:
+    outcome = run("simulate", falling, "--camera", "Ball", "--png", tmp_path / "a.png")
+    assert outcome.code == 2
+    assert "there is no camera 'Ball': the file has none" in outcome.err
 
 
 def test_a_plot_has_a_panel_per_kind_of_number(run: Run, assets: Path, tmp_path: Path) -> None:

@@ -240,6 +240,73 @@ def test_equalities_are_joints_and_mimic_rules(tmp_path: Path) -> None:
     assert ends[1] == pytest.approx(ends[0])
 
 
+TWO = "".join(
+    f'<body name="{name}" pos="{k} 0 0"><joint name="{name}" type="{kind}" axis="0 1 0"/>'
+    '<geom size=".1"/></body>'
+    for k, (name, kind) in enumerate([("p", "hinge"), ("q", "hinge"), ("r", "hinge")])
+)
+TENDONS = (
+    '<tendon><fixed name="t"><joint joint="p" coef="0.5"/><joint joint="q" coef="2"/></fixed>'
+    '<fixed name="u"><joint joint="p" coef="1"/><joint joint="q" coef="3"/></fixed>'
+    '<fixed name="v"><joint joint="q" coef="1"/><joint joint="r" coef="1"/></fixed></tendon>'
+)
+HELD = '<equality><tendon name="e" tendon1="t" polycoef="0.25 0 0 0 0"/></equality>'
+
+
+def test_a_tendon_over_two_joints_that_is_held_is_a_gear(tmp_path: Path) -> None:
+    """0.5 p + 2 q = 0.25, so that q is 0.125 - p / 4."""
+    text = f"<mujoco><worldbody>{TWO}</worldbody>{TENDONS}{HELD}</mujoco>"
+    asset, diagnostics = convert(tmp_path, text)
+    coupling = the_joint(asset, "q").coupling
+    assert coupling is not None
+    assert (coupling.leader, coupling.multiplier, coupling.offset) == pytest.approx(
+        (the_joint(asset, "p").node, -0.25, 0.125)
+    )
+    assert any("2 x tendon of u, v;" in issue.message for issue in diagnostics)
+    with headless_world() as client:
+        scene = asset.instantiate(client)
+        scene.joints["p"].position = 0.4
+        scene.step(120)
+        p, q = (float(scene.joints[name].position) for name in "pq")
+    assert q == pytest.approx(0.125 - p / 4.0, abs=1e-3)
+
+
+def test_an_actuator_of_a_tendon_whose_joints_are_coupled_drives_their_leader(
+    tmp_path: Path,
+) -> None:
+    """u is p + 3 q = p + 3 (0.125 - p / 4) = p / 4 + 0.375: a gear of 2 x 1/4, and MuJoCo's force.
+
+    The force 4 c - 5 (2 u) of the actuator is 4 c - 3.75 - 2.5 p; half of it acts on p.
+    """
+    actuator = (
+        '<general name="a" tendon="u" gear="2" biastype="affine" gainprm="4" biasprm="0 -5 0" '
+        'forcerange="-8 8"/>'
+    )
+    rest = f"{TENDONS}{HELD}<actuator>{actuator}</actuator>"
+    text = f"<mujoco><worldbody>{TWO}</worldbody>{rest}</mujoco>"
+    asset, diagnostics = convert(tmp_path, text)
+    (drive,) = the_joint(asset, "p").description.drives
+    assert (drive.stiffness, drive.max_force) == pytest.approx((1.25, 4.0))
+    assert drive.stiffness * drive.position_target == pytest.approx(0.5 * -3.75)
+    assert not the_joint(asset, "q").description.drives
+    assert any("tendon of v;" in issue.message for issue in diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        ('<actuator><position name="a" tendon="v"/></actuator>', "over 2 joint(s) that are not"),
+        ('<equality><tendon name="e" tendon1="t" tendon2="v"/></equality>', "over 3 joint(s) of e"),
+        ('<equality><tendon name="e" tendon1="t"/><tendon name="f" tendon1="u"/></equality>',
+         "second equality of a joint of f"),
+    ],
+)  # fmt: skip
+def test_what_no_gear_says_of_tendons_is_named(tmp_path: Path, rest: str, said: str) -> None:
+    text = f"<mujoco><worldbody>{TWO}</worldbody>{TENDONS}{rest}</mujoco>"
+    _, diagnostics = convert(tmp_path, text)
+    assert any(issue.kind is NOT_IN_GLTF and said in issue.message for issue in diagnostics)
+
+
 def test_a_weld_holds_frames_together(tmp_path: Path) -> None:
     asset, _ = convert(
         tmp_path,

@@ -6,11 +6,11 @@ nothing is left without others, and those that MuJoCo refuses as well, are no mo
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pybullet
+import pybullet_data
 import pytest
 
 import gltf_bullet as gb
@@ -19,6 +19,7 @@ from gltf_bullet.convert.mjcf.world import describe_mjcf
 from gltf_bullet.diagnostics import Diagnostics, Severity
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.model import MotionKind
+from gltf_bullet.records import replace
 from gltf_bullet.runtime.world_export import checked_file
 from tests.convert.mjcf_models import (
     WITHOUT_DRAWING,
@@ -49,6 +50,7 @@ QUICK = [m for m in MODELS if m[0].parent.parts[-3:] == ("envs", "mujoco", "asse
 HAS_ALL = all(root_of(name) for name in ("gymnasium", "gymnasium_robotics", "dm_control"))
 OPEN = {"fruitfly_v2/fruitfly.xml": "102 hinges between parts of 1e-9 kg: the swing explodes"}
 """Models that do not move as they should, and why."""
+MJCF_OF_PYBULLET = Path(pybullet_data.getDataPath()) / "mjcf"
 STIFFEST = 1e6
 """[N s/m] or [N m s/rad] Dampers above brake the engine's rounding with forces that show."""
 
@@ -154,7 +156,7 @@ def test_names_masses_inertias_ranges_and_poses(pair: tuple, figure: Figure) -> 
 @every_model
 def test_poses_in_the_engine(pair: tuple, figure: Figure) -> None:
     own, native = pair
-    free = dataclasses.replace(own, arrays={**own.arrays, "eq_active0": own["eq_active0"] * 0})
+    free = replace(own, arrays={**own.arrays, "eq_active0": own["eq_active0"] * 0})
     asset = asset_of(free)  # a loop would hold bodies where other joints do not have them
     bodies, joints = body_nodes(asset, own), joint_nodes(asset, own)
     data, chance, off = mujoco.MjData(native), np.random.default_rng(42), [0.0]
@@ -249,13 +251,25 @@ def test_losses_are_named_and_no_errors(pair: tuple) -> None:
     diagnostics = Diagnostics()
     asset_of(own, diagnostics)
     said = " ".join(issue.message for issue in diagnostics)
-    for kind in ("tendon", "sensor", "light", "skin"):
+    for kind in ("sensor", "light", "skin"):
         assert own.count(kind) == 0 or kind in said
+    # One that carries an actuator or is held may be a gear.
+    is_used = 3 in own["actuator_trntype"] or 3 in own["eq_type"]
+    assert own.count("tendon") == 0 or is_used or "tendon of" in said or "x tendon" in said
     assert (own["dof_armature"] > 0.0).any() == ("armature" in said)
     assert not any(issue.severity is Severity.ERROR for issue in diagnostics)
 
 
-@every_model
+OF_PYBULLET = [(path, path.parent) for path in sorted(MJCF_OF_PYBULLET.glob("*.xml"))]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *every_model.mark.args[1],
+        *(pytest.param(m, id=f"pybullet_data/{m[0].name}") for m in OF_PYBULLET),
+    ],
+)
 def test_bodies_and_joints_are_asked_by_mujocos_names(model: tuple[Path, Path]) -> None:
     """A body, its joint and its geoms often have one name: it names the body."""
     path, root = model

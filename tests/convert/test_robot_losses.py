@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from gltf_bullet.convert.issues import (
 from gltf_bullet.convert.robot_files import report_slips
 from gltf_bullet.convert.robot_xml import parse_xml
 from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.records import replace
 
 INERTIA = (
     '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
@@ -136,6 +136,7 @@ def test_the_moments_that_a_link_without_inertial_gets_are_said(tmp_path: Path) 
         ('lower="-1"', 'lower="2"', "lower 2, upper 1 (line 4): lower is above upper"),
         ('effort="1"', 'effort="0"', "effort 0 (line 4): a motor that may exert nothing"),
         ('xyz="0 1 0"', 'xyz="0 2 0"', "length 2 (line 4): an axis is a direction"),
+        ("<axis", '<origin rpy="0 90 0"/><axis', "'j', rpy 90 rad (line 4): turned by more than"),
     ],
 )
 def test_likely_slips_of_joints_are_noted_with_the_number(

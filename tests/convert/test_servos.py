@@ -75,6 +75,13 @@ def test_without_a_servo_an_effort_does_nothing(tmp_path: Path) -> None:
         assert scene.joints["shoulder"].position > 0.3
 
 
+def test_a_held_axis_states_targets_with_its_gains(tmp_path: Path) -> None:
+    """As the schema asks, so that ``check`` has nothing to say of a converted robot."""
+    path = tmp_path / "arm.glb"
+    path.write_bytes(held(arm(tmp_path)).to_glb())
+    assert "DRIVE_PAIR_INCOMPLETE" not in {issue.code for issue in gb.check(path).issues}
+
+
 def test_the_target_is_the_limit_nearest_to_zero(tmp_path: Path) -> None:
     (joint,) = held(arm(tmp_path)).physics.joints.values()
     (drive,) = joint.description.drives

@@ -73,6 +73,21 @@ def test_half_extents_are_led_to_the_size() -> None:
     assert "did you mean 'size', the whole edges?" in message
 
 
+@pytest.mark.parametrize(
+    ("physics", "hint"),
+    [
+        ({"mass": 1, "motion": {}}, "it stands in 'motion'"),
+        ({"motion": {"type": "static"}}, "without 'motion' it is static"),
+        ({"motion": {"collider": {}}}, "it stands beside 'motion'"),
+        ({"collider": {"isTrigger": True}}, "a trigger is 'trigger'"),
+    ],
+)
+def test_words_in_a_wrong_place_are_led_to_theirs(physics: dict[str, object], hint: str) -> None:
+    root = {"nodes": [{"extensions": {KHR: physics}}], "extensionsUsed": [KHR]}
+    (message,) = [text for code, _, text in found(root) if code == "UNKNOWN_PROPERTY"]
+    assert hint in message
+
+
 def test_an_omi_motion_without_a_type_is_dynamic() -> None:
     """Published files have it."""
     body = {"motion": {"mass": 2}}

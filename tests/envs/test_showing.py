@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
@@ -13,7 +12,9 @@ import pytest
 from PIL import Image, ImageSequence
 
 import gltf_bullet as gb
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.envs import GltfEnv, write_curve, write_episode
+from gltf_bullet.records import replace
 from tests.envs.assets import REACH, REACHER
 
 STILL = replace(REACH, randomization={}, frame_skip=24, terminations=())
@@ -57,6 +58,25 @@ def test_an_episode_is_a_film_and_an_animation(tmp_path: Path) -> None:
     arm = asset.tree.names.index("UpperArm")
     assert {track.node for track in animation.tracks} >= {arm}
     assert max(track.times[-1] for track in animation.tracks) == pytest.approx(3.0, abs=1e-5)
+
+
+def test_the_episode_that_is_shown_is_the_one_that_was_played(tmp_path: Path) -> None:
+    """A policy that remembers, and has no ``reset``, is asked once per step."""
+    env, actions = GltfEnv(REACHER, STILL), []
+
+    def remembering(_: object) -> npt.NDArray[np.float32]:
+        actions.append(np.array([0.0 if len(actions) < 15 else 1.0, 0.0], np.float32))
+        return actions[-1]
+
+    write_episode(env, remembering, tmp_path / "reach", fps=10, size=(120, 90))
+    assert len(actions) == 30
+    with headless_world() as client:
+        played = gb.load_gltf(tmp_path / "reach.glb", client)
+        played.animations["Episode"].loop = False
+        played.step(720)
+        shown = played.world_from_node("UpperArm")
+    assert shown == pytest.approx(env.scene.world_from_node("UpperArm"), abs=2e-3)
+    env.close()
 
 
 def test_a_wrapped_environment_is_shown_through_its_wrappers(tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ def zipped() -> bytes:
 GLTF_1 = {"asset": {"version": "1.0"}, "nodes": {"a": {}}, "meshes": {"b": {}}}
 
 FILES = [
-    (b'<?xml version="1.0"?>\n<!-- a robot -->\n<robot name="r"/>', "URDF", "loadURDF"),
+    (b'<?xml version="1.0"?>\n<!-- a robot -->\n<robot name="r"/>', "URDF", "ends in .urdf"),
     (b'\xef\xbb\xbf  <mujoco model="m"><worldbody/></mujoco>', "MJCF", "the extra mjcf"),
-    (b'<sdf version="1.6"/>', "SDF", "loadSDF"),
+    (b'<sdf version="1.6"/>', "SDF", "ends in .sdf"),
     (b"<!DOCTYPE html><html></html>", "web page", "download"),
     (b"<COLLADA/>", "COLLADA", "Blender"),
     (b"<other/>", "XML", "Blender"),

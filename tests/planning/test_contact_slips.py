@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gltf_bullet as gb
@@ -68,6 +69,20 @@ def test_depths_are_those_of_geometry(
         "BODIES_BEGIN_INSIDE", "/nodes/1", 0,
     )  # fmt: skip
     assert issue.values["depth"] == pytest.approx(depth, rel=0.02)
+
+
+def test_of_many_pairs_the_deepest_are_named_and_the_others_counted() -> None:
+    """A row of 9 boxes of 1 m, closer from pair to pair: 8 neighbours, 0.2 to 0.48 m deep."""
+    places = np.cumsum([0.8 - 0.04 * k for k in range(9)])
+    data = document(*(body([float(x), 0, 0]) for x in places))
+    near = {(b, a) for a in range(9) for b in range(a + 1, 9) if places[b] - places[a] < 0.998}
+    found = slips(data)
+    assert [issue.code for issue in found] == ["BODIES_BEGIN_INSIDE"] * 5
+    depths = [issue.values["depth"] for issue in found]
+    assert depths == sorted(depths, reverse=True)
+    assert depths[0] == pytest.approx(1.0 - (places[8] - places[7]), rel=0.02)
+    assert f"so do {len(near) - 5} further pairs" in found[-1].message
+    assert "further" not in found[0].message
 
 
 @pytest.mark.parametrize("shapes", [(BOX, BOX), (BALL, BOX), (CYLINDER, CYLINDER)])

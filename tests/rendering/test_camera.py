@@ -45,6 +45,17 @@ def test_small_scenery_nearby_is_seen_whole_and_a_floor_in_part() -> None:
     assert distance[0] < 1.5 * distance[1]
 
 
+@pytest.mark.parametrize("up", [(0, 0, 1), (0, 1, 0), (0, 0, -1)])
+def test_a_floor_hardly_wider_than_what_moves_is_seen_in_part(up: tuple[int, int, int]) -> None:
+    moving, thick = box((-1, -1, -1), (1, 1, 1)), np.abs(up)
+    middle = -1.05 * np.array(up)
+    half = 1.9 * (1 - thick) + 0.05 * thick
+    floor = np.stack([middle - half, middle + half])[None]
+    alone = framing_camera(moving, NOTHING, up, 1.5)
+    camera = framing_camera(moving, floor, up, 1.5)
+    assert np.allclose(camera.world_from_camera, alone.world_from_camera)
+
+
 def test_planes_without_an_end_and_nothing_at_all_are_framed() -> None:
     endless = box((-1e30, -1e30, -1e30), (1e30, 1e30, 0))
     lost, broken = box((1e300, 0, 0), (1e300, 1, 1)), box((np.nan, 0, 0), (1, 1, 1))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import struct
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ import gltf_bullet as gb
 PHYSICS, SHAPES = "KHR_physics_rigid_bodies", "KHR_implicit_shapes"
 SLIPS = {
     "ANGLE_IN_DEGREES", "RESTITUTION_ABOVE_ONE", "COLLIDER_NOT_MESH_SIZE", "BODY_IN_NO_SCENE",
-    "PHYSICS_IN_EXTRAS",
+    "PHYSICS_IN_EXTRAS", "SYSTEM_OF_NOBODY", "DRIVE_WITHOUT_FORCE", "BODY_BELOW_ANIMATION",
 }  # fmt: skip
 
 
@@ -118,6 +120,72 @@ def test_a_body_in_no_scene_is_named() -> None:
     ((code, place, _),) = slips(document)
     assert (code, place) == ("BODY_IN_NO_SCENE", "/nodes/0")
     del document["scenes"], document["scene"]
+    assert slips(document) == []
+
+
+def test_what_is_lost_with_a_node_in_no_scene_is_counted() -> None:
+    document = asset()
+    document["nodes"].append({"extensions": {PHYSICS: {"joint": {"connectedNode": 0, "joint": 0}}}})
+    ((code, place, message),) = slips(document)
+    assert (code, place) == ("BODY_IN_NO_SCENE", "/nodes/2")
+    assert "the 1 joint (nodes 2)" in message
+    document["nodes"][1]["children"] = [2]
+    assert slips(document) == []
+
+
+def test_a_system_that_nobody_is_in_is_named_with_a_similar_one() -> None:
+    document = asset()
+    filters: list[dict[str, Any]] = [
+        {"collisionSystems": ["balls"], "collideWithSystems": ["crate"]},
+        {"collisionSystems": ["crates"]},
+    ]
+    document["extensions"][PHYSICS]["collisionFilters"] = filters
+    for number, node in enumerate(document["nodes"]):
+        body = node.setdefault("extensions", {}).setdefault(PHYSICS, {})
+        body.setdefault("collider", {"geometry": {"shape": 0}})["collisionFilter"] = number
+    ((code, place, message),) = slips(document)
+    assert (code, place) == (
+        "SYSTEM_OF_NOBODY", f"/extensions/{PHYSICS}/collisionFilters/0"
+    )  # fmt: skip
+    assert "did you mean 'crates'?" in message
+    filters[0]["collideWithSystems"].append("crates")  # one of them has somebody
+    assert slips(document) == []
+
+
+def test_a_drive_without_force_is_named() -> None:
+    document = asset()
+    joint_of(document)["drives"][0]["maxForce"] = 0
+    ((code, place, _),) = slips(document)
+    assert (code, place) == (
+        "DRIVE_WITHOUT_FORCE", f"/extensions/{PHYSICS}/physicsJoints/0/drives/0"
+    )  # fmt: skip
+
+
+def test_a_dynamic_body_below_an_animated_node_is_named() -> None:
+    document = asset()
+    document["scenes"][0]["nodes"] = [1]
+    document["nodes"][1]["children"] = [0]
+    document["animations"] = [
+        {
+            "samplers": [{"input": 1, "output": 2}],
+            "channels": [{"sampler": 0, "target": {"node": 1, "path": "translation"}}],
+        }
+    ]
+    keys = {"componentType": 5126, "count": 2}
+    document["accessors"] += [
+        {**keys, "type": "SCALAR", "min": [0.0], "max": [1.0], "bufferView": 0},
+        {**keys, "type": "VEC3", "bufferView": 1},
+    ]
+    data = base64.b64encode(struct.pack("<8f", 0, 1, 0, 0, 0, 0, 1, 0)).decode()
+    uri = f"data:application/octet-stream;base64,{data}"
+    document["buffers"] = [{"byteLength": 32, "uri": uri}]
+    document["bufferViews"] = [
+        {"buffer": 0, "byteLength": 8}, {"buffer": 0, "byteOffset": 8, "byteLength": 24}
+    ]  # fmt: skip
+    ((code, place, message),) = slips(document)
+    assert (code, place) == ("BODY_BELOW_ANIMATION", "/nodes/0")
+    assert "the animation of node 1 does not carry" in message
+    document["nodes"][0]["extensions"][PHYSICS]["motion"]["isKinematic"] = True
     assert slips(document) == []
 
 

@@ -6,6 +6,7 @@ the link's frame alone and no limits (measured); so its joints are read, and Sci
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -25,8 +26,10 @@ def joint_positions_for(
     position: Vec3,
     rotation_xyzw: Quat | None,
     limits: Mapping[int, tuple[float, float]],
-) -> dict[int, float]:
+) -> tuple[dict[int, float], float, float]:
     """Return positions of the joints before a link, by link, with which a node on it is there.
+
+    Also how far off the node is then, [m] and [rad].
 
     Nothing in the world moves; joints elsewhere in the body stay as they are. Out of reach it is
     the nearest that the joints can do, from where they are.
@@ -75,7 +78,9 @@ def joint_positions_for(
         gap, start, jac=slopes, bounds=(lower, upper), xtol=1e-12, ftol=1e-14, gtol=1e-12,
         max_nfev=200,
     )  # fmt: skip
-    return dict(zip(chain.moving, found.x.tolist(), strict=True))
+    sine = min(0.5 * float(np.linalg.norm(found.fun[3:])), 1.0)
+    places = dict(zip(chain.moving, found.x.tolist(), strict=True))
+    return places, float(np.linalg.norm(found.fun[:3])), 2.0 * math.asin(sine)
 
 
 class _Chain:

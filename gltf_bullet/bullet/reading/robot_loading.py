@@ -11,7 +11,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +32,7 @@ from gltf_bullet.convert.urdf_repairs import MOST_JOINTS, StatedInertia
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.private_folders import scratch_folder
+from gltf_bullet.records import replace
 
 # --- A child process loads a robot first, because some files end PyBullet's process ---------------
 #

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import typer
+from msgspec import Struct
 
 from gltf_bullet.cli.output import Attempts
 from gltf_bullet.cli.outputs.media import Frames, PixelArray, require_media, write_picture
@@ -29,8 +29,7 @@ BOXES_PER_SECOND = 15.0
 """Rate [1/s] at which the extent of the moving objects is sampled."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilmOptions:
+class FilmOptions(Struct, frozen=True, kw_only=True):
     """Options of pictures and films."""
 
     png: Path | None
@@ -61,8 +60,6 @@ class Film:
         self._scene: Scene | None = None
         self._states: dict[int, SceneState] = {}
         self._boxes: tuple[list[FloatArray], FloatArray] | None = None
-        self._first: tuple[FloatArray, FloatArray] | None = None
-        self._at_start = False
         self._box_steps, self._film_steps, self._dt = 1, 1, 0.0
         self._strip_steps: frozenset[int] = frozenset()
 
@@ -109,8 +106,6 @@ class Film:
                 raise typer.BadParameter(str(error.args[0]), param_hint="--camera") from None
         if self._options.is_moving or self._options.png is not None:
             moving, resting = scene.pictures.boxes()
-            self._first = (moving, resting)
-        if self._options.is_moving:
             self._boxes = ([moving], resting)
 
     def watch(self, step: int) -> None:
@@ -127,17 +122,16 @@ class Film:
         has_film = self._options.mp4 is not None or self._options.gif is not None
         return has_film and step % self._film_steps == 0
 
-    def draw(self, *, at_start: bool = False) -> None:
+    def draw(self, *, fell_out: bool = False) -> None:
         """Draw all requested pictures of the run; the scene stands as at its end afterwards.
 
         Args:
-            at_start: Frame the place of the start, since some objects fall for ever.
+            fell_out: Some objects fall for ever: the last picture, too, shows the place of the run.
         """
-        self._at_start = at_start
         options = self._options
         png = options.png
         if png is not None:
-            camera = self._place_of_start() or options.camera
+            camera = self._camera() if fell_out else options.camera
             self._attempts.do("--png", lambda: write_picture(png, self._draw(camera, smooth=True)))
         wanted = {"--mp4": options.mp4, "--gif": options.gif, "--filmstrip": options.filmstrip}
         names = ", ".join(name for name, path in wanted.items() if path is not None)
@@ -154,7 +148,7 @@ class Film:
         from gltf_bullet.cli.waiting import waiting
 
         options = self._options
-        camera = self._camera()
+        camera, shadows = self._camera(), self._shadows()
         frames = Frames(
             self._attempts,
             mp4=options.mp4,
@@ -167,7 +161,7 @@ class Film:
                 for number, (step, state) in enumerate(self._states.items()):
                     scene.restore_state(state)
                     in_film = self._is_in_film(step)
-                    pixels = self._draw(camera, smooth=not in_film)
+                    pixels = self._draw(camera, smooth=not in_film, shadows=shadows)
                     if in_film:
                         frames.add_moving(pixels)
                     if step in self._strip_steps:
@@ -179,9 +173,7 @@ class Film:
         frames.close()
 
     def _camera(self) -> str | Camera | None:
-        """The camera of the whole film."""
-        if (still := self._place_of_start()) is not None:
-            return still
+        """The camera of the options, or else one that sees the whole run."""
         from gltf_bullet.rendering.camera import course_boxes, framing_camera
 
         if self._options.camera is not None or self._boxes is None or self._scene is None:
@@ -195,17 +187,22 @@ class Film:
             width / height,
         )
 
-    def _place_of_start(self) -> Camera | None:
-        """The camera on the place of the start; ``None`` if the film follows the objects."""
-        from gltf_bullet.rendering.camera import framing_camera
+    def _shadows(self) -> bool | tuple[FloatArray, FloatArray]:
+        """The box whose contents throw shadows, which is the same in all frames."""
+        from gltf_bullet.rendering.camera import course_boxes, framed_box
 
-        stated = self._options.camera is not None
-        if stated or not self._at_start or self._first is None or self._scene is None:
-            return None
-        width, height = self._options.size
-        return framing_camera(*self._first, self._scene.core.placement.up, width / height)
+        if self._boxes is None:
+            return True
+        all_moving, resting = self._boxes
+        return framed_box(course_boxes(all_moving, resting), resting)
 
-    def _draw(self, camera: str | Camera | None, *, smooth: bool = False) -> PixelArray:
+    def _draw(
+        self,
+        camera: str | Camera | None,
+        *,
+        smooth: bool = False,
+        shadows: bool | tuple[FloatArray, FloatArray] = True,
+    ) -> PixelArray:
         """A frame; ``smooth`` takes four times as long and avoids jagged edges."""
         from PIL import Image
 
@@ -218,7 +215,7 @@ class Film:
             key,
             (scale * width, scale * height),
             renderer="hardware" if self._uses_egl else "tiny",
-            shadows=True,
+            shadows=shadows,
             triggers=True,
         )
         return np.asarray(Image.fromarray(pixels).reduce(scale)) if smooth else pixels

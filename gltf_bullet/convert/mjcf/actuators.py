@@ -1,66 +1,110 @@
 """Actuators of joints as drives: ``gain * ctrl + b0 + b1 * length + b2 * velocity``.
 
 The length of an actuator is ``gear`` times the position of its joint, and the force on the joint
-is ``gear`` times the force of the actuator (MuJoCo, "Actuation model").
+is ``gear`` times the force of the actuator (MuJoCo, "Actuation model"). A fixed tendon is one more
+gear where equalities make all its joints follow one.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+from msgspec import field as msgspec_field
+
+from gltf_bullet.convert.mjcf.equalities import Equalities
 from gltf_bullet.convert.mjcf.model import JointType, MjcfModel
+from gltf_bullet.convert.mjcf.tendons import joints_of_tendon
 from gltf_bullet.model import DofKind, DriveMode, JointDrive
 
-_JOINT, _JOINT_IN_PARENT = 0, 1
+_JOINT, _JOINT_IN_PARENT, _TENDON = 0, 1, 3
+_RANGES = {
+    "actuator_force": "forceRange", "jnt_actfrc": "jointForceRange",
+    "tendon_actfrc": "tendonForceRange",
+}  # fmt: skip
 _FIXED_GAIN = 0
 _NO_BIAS, _AFFINE_BIAS = 0, 1
 _NO_DYNAMICS, _FILTER, _FILTER_EXACT = 0, 2, 3
 
 
-@dataclass(slots=True)
-class ActuatorDrives:
+class ActuatorDrives(Struct):
     """Drives and notes from the actuators of a model, and the actuators without a drive."""
 
-    drives: dict[int, list[JointDrive]] = field(default_factory=dict)
+    drives: dict[int, list[JointDrive]] = msgspec_field(default_factory=dict)
     """Drives by joint; their axis is to be filled in."""
-    notes: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    notes: dict[int, list[dict[str, Any]]] = msgspec_field(default_factory=dict)
     """Notes for ``extras`` by joint."""
-    lost: dict[str, list[str]] = field(default_factory=dict)
+    lost: dict[str, list[str]] = msgspec_field(default_factory=dict)
     """Names of actuators without a drive, by the reason."""
-    filtered: list[str] = field(default_factory=list)
+    filtered: list[str] = msgspec_field(default_factory=list)
     """Names of actuators whose activation follows the control with a delay."""
-    lopsided: list[str] = field(default_factory=list)
+    lopsided: list[str] = msgspec_field(default_factory=list)
     """Names of actuators with different limits for both directions."""
+    tendons: set[int] = msgspec_field(default_factory=set)
+    """Tendons of actuators that have a drive."""
 
 
-def read_actuators(model: MjcfModel, controls: Mapping[int, float]) -> ActuatorDrives:
+class _Transmission(Struct, frozen=True, kw_only=True):
+    """The joint that an actuator drives: its length is ``ratio * position + shift``, by gear."""
+
+    joint: int
+    ratio: float = 1.0
+    shift: float = 0.0
+    tendon: int = -1
+
+
+def read_actuators(
+    model: MjcfModel, equalities: Equalities, controls: Mapping[int, float]
+) -> ActuatorDrives:
     """Drives of all actuators.
 
     Args:
         model: The model.
+        equalities: Its equalities, which say what joints follow others.
         controls: Initial controls of the drives by actuator; 0 for actuators without an entry.
     """
     result = ActuatorDrives()
     for number in range(model.count("actuator")):
         name = model.name_of("actuator", number)
-        why = _why_lost(model, number)
-        if why:
+        by = _transmission(model, equalities, number)
+        why = by if isinstance(by, str) else _why_lost(model, number)
+        if isinstance(by, str) or why:
             result.lost.setdefault(why, []).append(name)
             continue
-        _add(result, model, number, name, controls.get(number, 0.0))
+        if by.tendon >= 0:
+            result.tendons.add(by.tendon)
+        _add(result, model, number, name, by, controls.get(number, 0.0))
     return result
+
+
+def _transmission(model: MjcfModel, equalities: Equalities, number: int) -> _Transmission | str:
+    """What an actuator drives, or the reason why that is no joint."""
+    kind, target = model["actuator_trntype"][number], int(model["actuator_trnid"][number, 0])
+    if kind == _TENDON:
+        joints = joints_of_tendon(model, target)
+        if joints is None:
+            return "transmission to a spatial tendon"
+        led = [(value, *equalities.by_leader(joint)) for joint, value in joints.items()]
+        leaders = {leader for _, leader, _, _ in led}
+        if len(leaders) != 1:
+            return f"transmission to a tendon over {len(leaders)} joint(s) that are not coupled"
+        return _Transmission(
+            joint=leaders.pop(),
+            ratio=sum(value * slope for value, _, slope, _ in led),
+            shift=sum(value * offset for value, _, _, offset in led),
+            tendon=target,
+        )
+    if kind not in (_JOINT, _JOINT_IN_PARENT):
+        return "transmission to no joint"
+    if model["jnt_type"][target] not in (JointType.SLIDE, JointType.HINGE):
+        return "transmission to a ball or free joint"
+    return _Transmission(joint=target)
 
 
 def _why_lost(model: MjcfModel, number: int) -> str:
     """Reason why an actuator has no drive, in words; empty if it has one."""
-    if model["actuator_trntype"][number] not in (_JOINT, _JOINT_IN_PARENT):
-        return "transmission to no joint"
-    joint = int(model["actuator_trnid"][number, 0])
-    if model["jnt_type"][joint] not in (JointType.SLIDE, JointType.HINGE):
-        return "transmission to a ball or free joint"
     if model["actuator_dyntype"][number] not in (_NO_DYNAMICS, _FILTER, _FILTER_EXACT):
         return "activation of its own"
     if model["actuator_gaintype"][number] != _FIXED_GAIN or (
@@ -80,11 +124,19 @@ def _bias(model: MjcfModel, number: int) -> tuple[float, float, float]:
     return b0, b1, b2
 
 
-def _add(result: ActuatorDrives, model: MjcfModel, number: int, name: str, control: float) -> None:
-    joint = int(model["actuator_trnid"][number, 0])
-    gear = float(model["actuator_gear"][number, 0])
+def _add(
+    result: ActuatorDrives,
+    model: MjcfModel,
+    number: int,
+    name: str,
+    by: _Transmission,
+    control: float,
+) -> None:
+    joint = by.joint
+    gear = float(model["actuator_gear"][number, 0]) * by.ratio
     gain = float(model["actuator_gainprm"][number, 0])
-    bias = _bias(model, number)
+    b0, b1, b2 = _bias(model, number)
+    bias = (b0 + b1 * float(model["actuator_gear"][number, 0]) * by.shift, b1, b2)
     low, high = (float(v) for v in model["actuator_ctrlrange"][number])
     is_bound = bool(model["actuator_ctrllimited"][number])
     if is_bound:
@@ -94,13 +146,18 @@ def _add(result: ActuatorDrives, model: MjcfModel, number: int, name: str, contr
         note["bias"] = list(bias)
     if is_bound:
         note["controlRange"] = [low, high]
+    if by.tendon >= 0:
+        note["tendon"] = model.name_of("tendon", by.tendon)
     limits = [math.inf]
-    for owner, at, scale in (("actuator_force", number, abs(gear)), ("jnt_actfrc", joint, 1.0)):
+    own = ("jnt_actfrc", joint, 1.0)
+    if by.tendon >= 0:
+        own = ("tendon_actfrc", by.tendon, abs(by.ratio))
+    for owner, at, scale in (("actuator_force", number, abs(gear)), own):
         if not model[f"{owner}limited"][at]:
             continue
         least, most = (float(v) for v in model[f"{owner}range"][at])
         limits.append(scale * max(abs(least), abs(most)))
-        note["forceRange" if owner == "actuator_force" else "jointForceRange"] = [least, most]
+        note[_RANGES[owner]] = [least, most]
         if least != -most:
             result.lopsided.append(name)
     if not any(bias) and is_bound:

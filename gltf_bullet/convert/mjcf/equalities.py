@@ -1,4 +1,4 @@
-"""Equalities: ``connect`` and ``weld`` as constraints, ``joint`` as a mimic rule.
+"""Equalities: ``connect`` and ``weld`` as constraints, ``joint`` and ``tendon`` as a mimic rule.
 
 They hold in ``qpos0``; the engine closes the gap of a start at other positions.
 """
@@ -11,9 +11,10 @@ import numpy as np
 
 from gltf_bullet.convert.description import ConstraintDescription, ConstraintKind, MimicRule
 from gltf_bullet.convert.mjcf.model import MjcfModel, pose_of, vector
+from gltf_bullet.convert.mjcf.tendons import joints_of_tendon
 from gltf_bullet.transforms import Pose
 
-_CONNECT, _WELD, _JOINT = 0, 1, 2
+_CONNECT, _WELD, _JOINT, _TENDON = 0, 1, 2, 3
 _KINDS = (
     "connect", "weld", "joint", "tendon", "flex", "flexvert", "flexstrain", "distance",
 )  # fmt: skip
@@ -31,14 +32,30 @@ class Equalities:
         self.curved: dict[str, float] = {}
         """Largest deviation of a mimic curve from its line within the range [rad or m], by name of
         the joint."""
-        self._mimics: dict[int, MimicRule] = {}
+        self.tendons: set[int] = set()
+        """Tendons that a mimic rule stands for."""
+        self._leaders: dict[int, tuple[int, float, float]] = {}
+        """Leading joint, multiplier and offset, by following joint."""
         self._holding: list[int] = []
         for number in range(model.count("eq")):
             self._read(number)
 
     def mimic(self, joint: int) -> MimicRule | None:
         """The rule by which a joint follows another; ``None`` if it follows none."""
-        return self._mimics.get(joint)
+        if joint not in self._leaders:
+            return None
+        leader, slope, offset = self._leaders[joint]
+        return MimicRule(self._model.name_of("jnt", leader), slope, offset)
+
+    def by_leader(self, joint: int) -> tuple[int, float, float]:
+        """The joint that leads another in the end, with multiplier and offset; itself if none."""
+        slope, offset = 1.0, 0.0
+        for _ in self._leaders:
+            if joint not in self._leaders:
+                break
+            joint, factor, shift = self._leaders[joint]
+            slope, offset = slope * factor, offset + slope * shift
+        return joint, slope, offset
 
     def _read(self, number: int) -> None:
         model = self._model
@@ -48,6 +65,8 @@ class Equalities:
             self._lose("equality that is off", name)
         elif kind in (_CONNECT, _WELD):
             self._holding.append(number)
+        elif kind == _TENDON:
+            self._read_tendons(number, name)
         elif kind != _JOINT:
             self._lose(f"equality of type {_KINDS[kind] if kind < len(_KINDS) else kind}", name)
         else:
@@ -65,12 +84,11 @@ class Equalities:
             self._lose("equality that holds one joint", name)
             return
         starts = [float(model["qpos0"][int(model["jnt_qposadr"][j])]) for j in (one, other)]
-        if one in self._mimics:
-            self._lose("second equality of a joint", name)
-            return
         slope = float(coefficients[1])
         offset = starts[0] + float(coefficients[0]) - slope * starts[1]
-        self._mimics[one] = MimicRule(model.name_of("jnt", other), slope, offset)
+        if not self._lead(one, other, slope, offset):
+            self._lose("second equality of a joint", name)
+            return
         if coefficients[2:].any():
             low, high = -1.0, 1.0
             if model["jnt_limited"][other]:
@@ -78,6 +96,45 @@ class Equalities:
             at = np.linspace(low, high, 101)
             bend = coefficients[2] * at**2 + coefficients[3] * at**3 + coefficients[4] * at**4
             self.curved[model.name_of("jnt", one)] = float(np.abs(bend).max())
+
+    def _lead(self, joint: int, leader: int, slope: float, offset: float) -> bool:
+        """Let a joint follow another; False if it follows one already, or leads that one."""
+        if joint in self._leaders or self.by_leader(leader)[0] == joint:
+            return False
+        self._leaders[joint] = (leader, slope, offset)
+        return True
+
+    def _read_tendons(self, number: int, name: str) -> None:
+        """Read ``L1 - L1_0 = a0 + a1 (L2 - L2_0) + ...`` of sums of joint positions.
+
+        Over two joints it says one by the other.
+        """
+        model = self._model
+        tendons = [int(model[f"eq_obj{k}id"][number]) for k in (1, 2)]
+        coefficients = model["eq_data"][number, :5].astype(np.float64)
+        sums: dict[int, float] = {}
+        for tendon, factor in zip(tendons, (1.0, -float(coefficients[1])), strict=True):
+            joints = joints_of_tendon(model, tendon) if tendon >= 0 else {}
+            if joints is None:
+                self._lose("equality of spatial tendons", name)
+                return
+            for joint, value in joints.items():
+                sums[joint] = sums.get(joint, 0.0) + factor * value
+        sums = {joint: value for joint, value in sums.items() if value}
+        if tendons[1] >= 0 and coefficients[2:].any():
+            self._lose("polynomial of an equality of tendons", name)
+            return
+        if len(sums) != 2:
+            self._lose(f"equality of tendons over {len(sums)} joint(s)", name)
+            return
+        starts = {j: float(model["qpos0"][int(model["jnt_qposadr"][j])]) for j in sums}
+        for joint, leader in (sorted(sums, reverse=True), sorted(sums)):
+            slope = -sums[leader] / sums[joint]
+            offset = starts[joint] + float(coefficients[0]) / sums[joint] - slope * starts[leader]
+            if self._lead(joint, leader, slope, offset):
+                self.tendons.update(tendon for tendon in tendons if tendon >= 0)
+                return
+        self._lose("second equality of a joint", name)
 
     def constraints(
         self, places: Mapping[int, tuple[int, int]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from gltf_bullet.convert.mjcf.geoms import SHOWN_GROUPS, Geoms
 from gltf_bullet.convert.mjcf.joints import CREEP
 from gltf_bullet.convert.mjcf.model import GeomType, JointType, MjcfModel
 from gltf_bullet.convert.mjcf.rotors import turning_armature
+from gltf_bullet.convert.mjcf.tendons import does_more
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 
 _LEFT_OUT: Final = "it is left out"
@@ -41,7 +42,7 @@ def report_losses(
     _of_equalities(report, equalities)
     _of_geoms(report, geoms, contacts)
     _of_bodies(report)
-    _of_whole(report)
+    _of_whole(report, actuators.tendons | equalities.tendons)
 
 
 class _Report:
@@ -231,9 +232,10 @@ def _of_bodies(report: _Report) -> None:
         report.lost(f"mass, {total:.4g} kg in all, that nothing moves", report.names("body", heavy))
 
 
-def _of_whole(report: _Report) -> None:
+def _of_whole(report: _Report, said: Collection[int]) -> None:
     model = report.model
-    report.lost("tendon", report.names("tendon", np.ones(model.count("tendon"))))
+    told = [t in said and not does_more(model, t) for t in range(model.count("tendon"))]
+    report.lost("tendon", report.names("tendon", ~np.array(told, dtype=bool)))
     report.lost("sensor", report.names("sensor", np.ones(model.count("sensor"))))
     report.lost("skin", report.names("skin", np.ones(model.count("skin"))))
     report.lost("flexible body", report.names("flex", np.ones(model.count("flex"))))

@@ -10,7 +10,7 @@ import sys
 
 _PREFIXES = (
     "body_", "jnt_", "dof_", "geom_", "mesh_", "hfield_", "mat_", "tex_", "site_", "cam_",
-    "actuator_", "eq_", "key_", "pair_", "exclude_", "tendon_", "qpos",
+    "actuator_", "eq_", "key_", "pair_", "exclude_", "tendon_", "wrap_", "qpos",
 )  # fmt: skip
 _LEFT = ("_bvh", "_oct", "_user", "_plugin", "_history", "mesh_poly", "mesh_extrema")
 _NAMED = (

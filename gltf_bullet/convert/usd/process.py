@@ -22,7 +22,6 @@ from gltf_bullet.dialects.khr import scene
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.private_folders import scratch_folder
 
-USD_SUFFIXES: Final = (".usd", ".usda", ".usdc", ".usdz")
 _SECONDS: Final = 4.0
 """[s] Processor time beside that for the size; the largest of 90 files of Newton takes 1."""
 _MOST_SECONDS: Final = 600.0

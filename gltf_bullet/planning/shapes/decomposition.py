@@ -9,20 +9,18 @@ from __future__ import annotations
 import hashlib
 import io
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from gltf_bullet.child_processes import python_command, start
 from gltf_bullet.disk_cache import cache_folder, write_file
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.hulls import convex_hull
@@ -41,8 +39,7 @@ _BUSY: Final = 10.0
 POLL_SECONDS: Final = 0.05
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WorkerResult:
+class WorkerResult(Struct, frozen=True, eq=False):
     """Vertices of each part, and whether the search came to its end."""
 
     parts: tuple[FloatArray, ...]
@@ -104,6 +101,10 @@ def run_worker(
 
 def _run_worker(folder: Path, seconds: float, progress: Callable[[float], object]) -> str:
     """Run the worker and return why it ended early, or an empty text; it is killed at the end."""
+    import subprocess  # 6 ms, and few meshes are decomposed
+
+    from gltf_bullet.child_processes import python_command, start
+
     if not sys.executable:
         return "there is no Python interpreter to run coacd with"
     longest = seconds * (_BUSY if hasattr(signal, "SIGXCPU") else 1.0)
@@ -149,8 +150,7 @@ Outcome: TypeAlias = Literal["full", "draft", "none"]
 """``draft``: the watchdog struck after the coarse search; ``none``: no parts at all."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Decomposition:
+class Decomposition(Struct, frozen=True, eq=False):
     """Convex parts that cover a mesh, with the outcome of the search for them."""
 
     parts: tuple[PointSet, ...]

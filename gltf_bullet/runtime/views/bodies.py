@@ -11,8 +11,11 @@ from gltf_bullet.bullet.world_lock import holds_world_lock
 from gltf_bullet.model import MotionKind
 from gltf_bullet.number_ranges import WORLD, finite_vector
 from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.runtime.views.pointers import set_value
 from gltf_bullet.runtime.views.posing import node_pose, set_node_pose
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, Pose
+
+_KHR = "KHR_physics_rigid_bodies"
 
 
 @holds_world_lock("_core.session.lock")
@@ -54,8 +57,16 @@ class Body:
 
     @property
     def mass(self) -> float:
-        """Mass in the engine [kg]; 0 for kinematic and static bodies."""
+        """Mass in the engine [kg]; 0 for kinematic and static bodies.
+
+        Setting it is ``Scene.set`` of the motion's ``mass``: a stated inertia stays, any other
+        grows with it.
+        """
         return self._core.world.plan.bodies.bodies[self.node].mass
+
+    @mass.setter
+    def mass(self, mass: float) -> None:
+        self._set("mass", mass)
 
     @property
     def name(self) -> str:
@@ -103,13 +114,35 @@ class Body:
 
     @property
     def linear_velocity(self) -> FloatArray:
-        """Velocity of the centre of mass [m/s], shape [3]."""
+        """Velocity of the centre of mass [m/s], shape [3]; it can be set.
+
+        Joints keep of it what they allow, as of an impulse.
+        """
         return np.array(link_state(self._core.client_id, *self._link)[2])
+
+    @linear_velocity.setter
+    def linear_velocity(self, velocity: Sequence[float] | FloatArray) -> None:
+        self._set("linearVelocity", self._in_node_axes("linear_velocity", velocity))
 
     @property
     def angular_velocity(self) -> FloatArray:
-        """Angular velocity [rad/s], shape [3]."""
+        """Angular velocity [rad/s], shape [3]; it is set as :attr:`linear_velocity` is."""
         return np.array(link_state(self._core.client_id, *self._link)[3])
+
+    @angular_velocity.setter
+    def angular_velocity(self, velocity: Sequence[float] | FloatArray) -> None:
+        self._set("angularVelocity", self._in_node_axes("angular_velocity", velocity))
+
+    def _set(self, what: str, value: object) -> None:
+        core = self._alive()
+        with core.engine_errors():
+            set_value(core, f"/nodes/{self.node}/extensions/{_KHR}/motion/{what}", value)
+
+    def _in_node_axes(
+        self, what: str, velocity: Sequence[float] | FloatArray
+    ) -> tuple[float, float, float]:
+        x, y, z, w = node_pose(self._alive(), self.node)[1].tolist()
+        return Pose((-x, -y, -z, w), (0.0, 0.0, 0.0)).rotate(finite_vector(what, velocity))
 
     def apply_impulse(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +27,7 @@ from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.gltf.cameras import read_camera
 from gltf_bullet.output_files import written_aside
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan
+from gltf_bullet.records import replace
 from gltf_bullet.rendering.camera import (
     Camera,
     ViewMatrices,
@@ -194,7 +195,7 @@ class Pictures:
         *,
         renderer: Renderer = "tiny",
         with_nodes: bool = True,
-        shadows: bool = False,
+        shadows: bool | tuple[FloatArray, FloatArray] = False,
         triggers: bool = False,
     ) -> Picture:
         """Take a picture; arguments and errors as for ``Scene.render``.
@@ -204,7 +205,8 @@ class Pictures:
             size: As for ``Scene.render``.
             renderer: As for ``Scene.render``.
             with_nodes: ``False`` leaves ``segmentation`` empty, which is cheaper.
-            shadows: As for ``Scene.render``.
+            shadows: As for ``Scene.render``; or lowest and highest corner in the world of the box
+                whose contents throw shadows, where several pictures shall have the same.
             triggers: As for ``Scene.render``.
         """
         self._core.require_alive()
@@ -225,17 +227,18 @@ class Pictures:
         *,
         renderer: Renderer = "tiny",
         box: tuple[FloatArray, FloatArray] | None = None,
-        shadows: bool = False,
+        shadows: bool | tuple[FloatArray, FloatArray] = False,
         triggers: bool = False,
     ) -> PixelArray:
         """Return only the colours of :meth:`take`, shape [height, width, 3].
 
         For films with a fixed camera, give the ``box`` to frame: lowest and highest corner in the
-        world, as :meth:`framed_box` returns them for one time.
+        world, as :meth:`framed_box` returns them for one time; shadows are of what is in it.
         """
         if camera is None and box is not None:
             width, height = size or DEFAULT_SIZE
             camera = camera_on_box(*box, self._core.placement.up, width / height)
+            shadows = box if shadows is True else shadows
         return self.take(
             camera, size, renderer=renderer, with_nodes=False, shadows=shadows, triggers=triggers
         ).rgb
@@ -275,6 +278,10 @@ class Pictures:
         names = [
             view.name or self._core.asset.tree.names[node] for node, view in self.cameras.items()
         ]
+        if not names:
+            raise UnknownNameError(
+                f"there is no camera {key!r}: the file has none that is on a node"
+            )
         near = did_you_mean(key, names) if isinstance(key, str) else ""
         raise UnknownNameError(f"{key!r} names {len(found)} cameras; there are {names}{near}")
 
@@ -329,7 +336,7 @@ class _Painter:
         renderer: Renderer,
         *,
         with_nodes: bool,
-        shadows: bool,
+        shadows: bool | tuple[FloatArray, FloatArray],
         triggers: bool,
     ) -> Picture:
         """Take a picture; see ``Scene.render``."""
@@ -349,7 +356,10 @@ class _Painter:
                 stacklevel=4,
             )
         width, height = size or _size_for(camera)
-        boxes = self.boxes() if shadows else None
+        boxes = self.boxes() if shadows is True else None
+        shadows_of = shadows or None
+        if shadows_of is True:
+            shadows_of = framed_box(*(boxes or self.boxes()))
         if camera is None:
             boxes = boxes or self.boxes()
             camera = framing_camera(*boxes, core.placement.up, width / height)
@@ -369,7 +379,7 @@ class _Painter:
                 if shown.visual.mesh.is_transparent
             ],
             renderer=renderer,
-            shadows_of=framed_box(*boxes) if shadows and boxes is not None else None,
+            shadows_of=shadows_of,
             planes=self._planes,
             stand_ins=self._stand_ins if renderer == "tiny" else None,
             veils=self._triggers if triggers else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +15,9 @@ from gltf_bullet.number_ranges import PLACE, WORLD, finite_vector
 from gltf_bullet.runtime.followers import Jump
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray, Pose, decompose_trs, float_array
+
+REACHED = 1e-3
+"""[m] and [rad] up to which inverse kinematics count as reaching what was asked for."""
 
 
 def set_joint_position(
@@ -120,7 +124,18 @@ def inverse_kinematics(
     ]
     states = {handle.link_index: controls.dof_state(handle) for handle in handles}
     limits = {index: (state.lower, state.upper) for index, state in states.items()}
-    found = joint_positions_for(core.client_id, link, link_from_node, (x, y, z), turn, limits)
+    found, away, twist = joint_positions_for(
+        core.client_id, link, link_from_node, (x, y, z), turn, limits
+    )
+    if away > REACHED or twist > REACHED:
+        name = core.asset.tree.names[node] or node
+        # One digit, so that loops that ask often say it a few times.
+        warnings.warn(
+            f"the joints cannot bring {name!r} there: the nearest is about {away:.1g} m and "
+            f"{twist:.1g} rad off; where the orientation does not matter, leave it out",
+            RuntimeWarning,
+            stacklevel=4,
+        )
     places: dict[int, tuple[float, ...]] = {}
     moved = {handle.joint_node for handle in handles if handle.link_index in found}
     for handle in handles:

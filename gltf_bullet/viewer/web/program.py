@@ -213,7 +213,7 @@ def _loop(session: Session, page: WebPage, end: float, say: Callable[[str], obje
         if session.loads != loads:
             loads = session.loads
             for issue in session.issues:
-                say(f"{session.path}#{issue}")
+                say(f"{session.path}: {issue}")
         session.advance(now - before)
         before = now
         page.turn()
