@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
+import reprlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -100,8 +101,8 @@ class LoadOptions:
         return min(self.max_hull_points, _STAND_IN_POINTS)
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.density < math.inf:
-            raise ValueError(f"density is {self.density}; must be > 0 and finite")
+        if not 0.0 < self.density <= sys.float_info.max:
+            raise ValueError(f"density is {reprlib.repr(self.density)}; must be > 0 and finite")
         if self.fine_search_parts < 0:
             raise ValueError(f"fine_search_parts is {self.fine_search_parts}; must be at least 0")
         if not 0.0 <= self.decomposition_seconds <= 86400.0:

@@ -9,6 +9,8 @@ The file is long because tags, settings and steps of a world end with the same s
 
 from __future__ import annotations
 
+import os
+import reprlib
 import secrets
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -37,8 +39,13 @@ _SETTINGS = itemgetter(
 
 _SESSIONS: dict[int, EngineSession] = {}
 """The last known session of each client."""
+_MOST_CLIENTS = 1 << 20
+"""Far more than PyBullet connects; its functions take no number beyond 2^31."""
 _MAKING = threading.Lock()
 """Guards :data:`_SESSIONS`; never acquired by a thread that holds or waits for a session's lock."""
+if hasattr(os, "register_at_fork"):
+    # Of a thread that is not in the child, as ``threading`` does it.
+    os.register_at_fork(after_in_child=_MAKING._at_fork_reinit)  # type: ignore[attr-defined]  # noqa: SLF001
 
 T = TypeVar("T")
 
@@ -79,10 +86,9 @@ def require_client(physics_client: PhysicsClient) -> int:
         raise TypeError(
             f"physics_client is {physics_client!r}; must be a client id or a BulletClient"
         )
-    if client_id < 0 or not pybullet.isConnected(client_id):
-        raise EngineError(
-            f"physics client {client_id} is not connected; call pybullet.connect() first"
-        )
+    if not 0 <= client_id < _MOST_CLIENTS or not pybullet.isConnected(client_id):
+        shown = reprlib.repr(client_id)
+        raise EngineError(f"physics client {shown} is not connected; call pybullet.connect() first")
     return client_id
 
 

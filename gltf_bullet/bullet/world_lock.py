@@ -6,13 +6,14 @@ another thread would meet half of a world, or end the process.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import threading
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
+
+from gltf_bullet.cached_properties import cached_property
 
 WorldLock: TypeAlias = Any
 """``threading.RLock`` is a function before Python 3.13, and no type."""
@@ -73,11 +74,8 @@ def holds_world_lock(lock: str, *, apart: frozenset[str] = frozenset()) -> Calla
             if isinstance(member, property):
                 get, put = (way and guarded(way) for way in (member.fget, member.fset))
                 setattr(cls, name, property(get, put, doc=member.__doc__))
-            elif isinstance(member, functools.cached_property):
+            elif isinstance(member, cached_property):
                 member.func = kept_once(name, member.func)
-                # Before Python 3.12 it takes a lock of its own first, one for all instances: a
-                # thread that has the world's would wait for it, and its owner for the world's.
-                vars(member)["lock"] = contextlib.nullcontext()
             elif callable(member) and not isinstance(member, type):
                 setattr(cls, name, guarded(member))
         return cls

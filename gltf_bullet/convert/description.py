@@ -10,13 +10,13 @@ import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from msgspec import Struct
 from msgspec import field as msgspec_field
 
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.model import CollisionFilter, Joint, JointDescription, PhysicsMaterial
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose, Vec3
 

@@ -257,8 +257,8 @@ def _carried(value: Any, allowed: NumberRange) -> Any:
         return value
     taken = carried(allowed, value)
     if taken is None or (taken != value and allowed.beyond == "limited" and taken != 0.0):
-        smallest = f"{allowed.smallest:g} to " if allowed.beyond == "limited" else ""
-        raise ValueError(f"{value:g} must be {smallest}{allowed.largest:g} in magnitude")
+        low = f"{allowed.smallest:g} to" if allowed.beyond == "limited" else "at most"
+        raise ValueError(f"{value:g} must be {low} {allowed.largest:g} in magnitude")
     return taken
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
 
 from gltf_bullet import model
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer, note, warning
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.bodies import BodyPlans

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.records import replace
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3
 

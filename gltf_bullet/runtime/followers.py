@@ -9,10 +9,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cached_property
 from typing import TypeAlias
 
 from gltf_bullet.bullet.world.engine_world import EngineWorld
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.plan_memo import MemoKey

@@ -6,11 +6,11 @@ Only nodes at or below a moving node are updated; the rest keep their matrices f
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 
 import numpy as np
 
 from gltf_bullet.bullet.rendering.visuals import ShownLink
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import (
     BoolArray,

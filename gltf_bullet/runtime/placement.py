@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -35,7 +36,10 @@ def _numbers(values: Sequence[float]) -> tuple[float, ...]:
 
 def _plain(number: float) -> float:
     """Return a number of numpy, or of any other type, as Python's float."""
-    math.isfinite(number)  # raises for what is no number, also for text that float() would read
+    try:
+        math.isfinite(number)  # raises for what is no number, also for text that float() would read
+    except OverflowError:
+        return math.inf
     return float(number)
 
 
@@ -50,7 +54,9 @@ class _Turn(NamedTuple):
 def _turn(orientation: tuple[float, ...], scale: float, up_axis: UpAxis) -> _Turn:
     """Check rotation and scale of an asset; the returned array is read-only."""
     if len(orientation) != 4 or math.hypot(*orientation) < 1e-6:
-        raise ValueError(f"orientation is {orientation!r}; must be a quaternion (x, y, z, w)")
+        raise ValueError(
+            f"orientation is {reprlib.repr(orientation)}; must be a quaternion (x, y, z, w)"
+        )
     if not (math.isfinite(scale) and scale > 0.0):
         raise ValueError(f"scale is {scale!r}; must be a finite number > 0")
     turn = quat_normalize(np.array(orientation))
@@ -85,9 +91,11 @@ class Placement(NamedTuple):
         """
         place, turn = _numbers(position), _numbers(orientation)
         if len(place) != 3:
-            raise ValueError(f"position is {position!r}; must be three finite numbers")
+            raise ValueError(f"position is {reprlib.repr(position)}; must be three finite numbers")
         if not turn:
-            raise ValueError(f"orientation is {orientation!r}; must be a quaternion (x, y, z, w)")
+            raise ValueError(
+                f"orientation is {reprlib.repr(orientation)}; must be a quaternion (x, y, z, w)"
+            )
         if up_axis not in ("y", "z"):
             raise ValueError(f"up_axis is {up_axis!r}; must be 'y' or 'z'")
         size = scale if scale.__class__ is float else _plain(scale)

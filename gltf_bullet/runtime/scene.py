@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from gltf_bullet.bullet.contacts.contact_points import Contacts
@@ -16,6 +15,7 @@ from gltf_bullet.bullet.rendering.pictures import Renderer
 from gltf_bullet.bullet.session import PhysicsClient, engine_session, require_client
 from gltf_bullet.bullet.world.ray_casts import RayHit
 from gltf_bullet.bullet.world_lock import holds_world_lock
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.number_ranges import WORLD, finite_vector
 from gltf_bullet.options import LoadOptions
@@ -458,7 +458,7 @@ class Scene:
         rebuilt bodies, the first step after that counts; effects of animations are reversed.
 
         Raises:
-            RuntimeError: After ``core.disable_reset()``.
+            RuntimeError: The scene is of an environment, which restores its states itself.
         """
         self.core.reset()
 

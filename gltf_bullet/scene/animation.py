@@ -11,12 +11,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
 from msgspec import Struct
 
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.transforms import FloatArray, IntArray, quat_normalize
 
 # --- Positions between keyframes, and the curves that join them -----------------------------------

@@ -199,6 +199,12 @@ HUGE = 10**400
         lambda scene: setattr(scene.bodies["Door"], "orientation", [HUGE, 0, 0, 1]),
         lambda scene: scene.inverse_kinematics("Door", [1e300, 0, 0]),
         lambda scene: scene.render(camera=gb.Camera.looking([HUGE, 0, 0], [0, 0, 0])),
+        lambda scene: gb.load_gltf(ASSETS / "falling_box.gltf", scene.client_id, scale=HUGE),
+        lambda scene: gb.load_gltf(
+            ASSETS / "hinge_door.gltf", scene.client_id, position=[HUGE] * 3
+        ),
+        lambda scene: gb.record(scene, fps=HUGE),
+        lambda _: gb.LoadOptions(density=HUGE),
     ],
 )
 def test_numbers_that_nothing_can_carry_are_refused(client: int, call: Any) -> None:
@@ -209,3 +215,8 @@ def test_numbers_that_nothing_can_carry_are_refused(client: int, call: Any) -> N
     assert len(str(caught.value)) < 250
     scene.step()
     assert np.isfinite(scene.node_matrices).all()
+
+
+def test_a_client_that_no_engine_has_is_not_connected() -> None:
+    with pytest.raises(gb.EngineError, match="is not connected"):
+        gb.step_world(HUGE)

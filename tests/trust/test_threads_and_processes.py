@@ -69,6 +69,61 @@ def test_two_first_looks_do_not_wait_for_each_other(client: int) -> None:
     assert one.bodies is one.bodies
 
 
+FORKS = """
+import faulthandler, itertools, os, pathlib, sys, threading, time
+import pybullet
+import gltf_bullet as gb
+
+assets = pathlib.Path(sys.argv[1])
+here, there = pybullet.connect(pybullet.DIRECT), pybullet.connect(pybullet.DIRECT)
+kept = gb.load_gltf(assets / "hinge_door.gltf", here)
+kept.step()
+sys.setswitchinterval(1e-5)
+
+
+def work() -> None:
+    for name in itertools.cycle(("ragdoll", "hinge_door", "goal_line", "cart_pole")):
+        scene = gb.load_gltf(assets / f"{name}.gltf", there)
+        scene.step()
+        scene.bodies, scene.joints, scene.triggers
+        scene.remove()
+
+
+threading.Thread(target=work, daemon=True).start()
+for k in range(40):
+    time.sleep(0.003 * (k % 7))
+    child = os.fork()
+    if child == 0:
+        faulthandler.dump_traceback_later(60.0, exit=True)
+        try:
+            scene = gb.load_gltf(assets / "ragdoll.gltf", pybullet.connect(pybullet.DIRECT))
+            scene.step(3)
+            kept.step()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    if os.waitpid(child, 0)[1]:
+        sys.exit(f"fork {k}")
+print("done")
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks")
+def test_a_fork_finds_no_lock_that_another_thread_held() -> None:
+    """One of ten waited for ever at a ``cached_property``."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKS, str(ASSETS)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.rstrip().endswith("done"), done.stderr[-3000:]
+
+
+def test_no_cached_property_has_a_lock() -> None:
+    package = Path(gb.__file__).parent
+    users = [p for p in package.rglob("*.py") if "functools import cached" in p.read_text("utf-8")]
+    assert not users
+
+
 def stepped(path: str) -> bytes:
     """What a process of its own computes."""
     client_id = pybullet.connect(pybullet.DIRECT)

@@ -438,10 +438,11 @@ _THEIRS = (
 )  # fmt: skip
 _ACTS = (*_OURS, *_THEIRS)
 _INSIDE = (
-    *_OURS, _Sequence.disconnect, _Sequence.reset_world, _Sequence.remove_body,
-    _Sequence.make_body,
+    *(act for act in _OURS if act is not _Sequence.threads), _Sequence.disconnect,
+    _Sequence.reset_world, _Sequence.remove_body, _Sequence.make_body,
 )  # fmt: skip
-"""What callbacks do."""
+"""What callbacks do. They hold the lock of their world: who waits there for a thread that wants it
+waits for ever, as with any lock."""
 _TOGETHER = (
     _Sequence.step, _Sequence.step, _Sequence.read, _Sequence.push, _Sequence.set_pointer,
     _Sequence.drive, _Sequence.cast, _Sequence.lookup, _Sequence.save, _Sequence.restore,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, combinations
 
 import numpy as np
@@ -31,6 +31,7 @@ from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.bullet.session import EngineLink, EngineSession
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.bullet.state import apply_base_force, velocity_before_turn
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.errors import EngineError
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan

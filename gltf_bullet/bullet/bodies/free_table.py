@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.body_sizes import BodySize, body_sizes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from gltf_bullet.bullet.contacts.restitution_tuning import (
 from gltf_bullet.bullet.contacts.slip_friction import SlipFriction, SlipState
 from gltf_bullet.bullet.exchange.native_calls import engine_row
 from gltf_bullet.bullet.session import EngineLink, EngineSession, EngineSettings, SolidLink
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.planning.body_plans import (
     ENGINE_FRICTION,
     BodyPlan,

@@ -10,12 +10,12 @@ own.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from functools import cached_property
 from itertools import chain
 
 import pybullet
 
 from gltf_bullet.bullet.session import EngineLink, EngineSession
+from gltf_bullet.cached_properties import cached_property
 
 
 class LeftRules:

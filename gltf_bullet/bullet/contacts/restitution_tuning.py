@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from functools import cached_property
 
 import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.contacts.contact_softness import ENGINE_ERP, fixed_softness
 from gltf_bullet.bullet.session import EngineLink, SolidLink
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.planning.body_plans import ColliderGroup, StaticPlan, SurfacePlan
 from gltf_bullet.planning.contacts.pair_factors import pair_specific_factor, restitution_factors
 from gltf_bullet.planning.contacts.surfaces import ContactPlan

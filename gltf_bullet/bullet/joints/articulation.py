@@ -6,7 +6,6 @@ The file is long because all of that goes between the same bodies and the same r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from gltf_bullet.bullet.joints.scene_arrays import (
     RowTable,
     SceneArrays,
 )
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo

@@ -6,7 +6,6 @@ The file is long because it is the one interface between a scene and its articul
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import combinations
 from typing import TypeAlias
 
@@ -29,6 +28,7 @@ from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.session import EngineLink, EngineSession
 from gltf_bullet.bullet.state import set_base_pose, velocity_before_turn
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.numba_aot.library import package_library
 from gltf_bullet.planning.body_plans import BodyPlan

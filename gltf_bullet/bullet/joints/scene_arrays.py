@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.model import JointDrive
 from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.planning.body_plans import changed

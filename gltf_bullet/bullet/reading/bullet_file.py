@@ -8,12 +8,12 @@ last chunk, ``DNA1``, has the layout of every structure.
 from __future__ import annotations
 
 import struct
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 from msgspec import Struct
 
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import FloatArray, IntArray
 

@@ -12,7 +12,6 @@ because all kinds of visuals share the ids by content.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from weakref import ref
 
@@ -23,6 +22,7 @@ from msgspec import Struct
 from gltf_bullet.bullet.rendering.visual_files import MeshFiles, link_file, load_texture
 from gltf_bullet.bullet.session import EngineLink, EngineSession, known_session
 from gltf_bullet.bullet.shapes.engine_shapes import MAX_INDICES, MAX_VERTICES
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.disk_cache import cache_folder
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
@@ -12,6 +10,7 @@ from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.transforms import FloatArray
 
 

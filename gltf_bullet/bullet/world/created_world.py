@@ -7,7 +7,7 @@ creation and removal both include every body: one that either misses would stay 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -44,6 +44,7 @@ from gltf_bullet.bullet.world.body_motion import BodyMotion
 from gltf_bullet.bullet.world.compiled_steps import CompiledSteps
 from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets
 from gltf_bullet.bullet.world.link_index import LinkIndex
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, note
 from gltf_bullet.model import MotionKind
 from gltf_bullet.numba_aot.library import can_compile, package_library

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, TypeAlias
 
 import numpy as np
 from msgspec import Struct
 
 from gltf_bullet import model
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, note, warning
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.body_plans import (

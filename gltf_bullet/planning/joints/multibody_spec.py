@@ -9,10 +9,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from msgspec import Struct
 
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
 MAX_LINKS = 127

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
 from msgspec import Struct
 from msgspec import field as msgspec_field
@@ -13,6 +12,7 @@ from gltf_bullet.behavior.host import Property
 from gltf_bullet.behavior.reading import read_graphs
 from gltf_bullet.behavior.running import Behavior, BehaviorState
 from gltf_bullet.behavior.values import Value
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.diagnostics import Diagnostics, Issue
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.acting.scene_host import SceneHost

@@ -8,11 +8,11 @@ kinematic body. A dynamic body below an animated node stays simulated in the wor
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 
 import numpy as np
 
 from gltf_bullet.bullet.world.engine_world import EngineWorld
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.animation.animator import Animator
 from gltf_bullet.runtime.animation.deforming_colliders import DeformingColliders

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Callable
 
 import numpy as np
@@ -12,10 +13,13 @@ from gltf_bullet.transforms import FloatArray, IntArray, quat_conjugate, quat_mu
 
 def require_number(name: str, value: float, *, or_zero: bool = False) -> None:
     """Raise ``ValueError`` for an argument that is not a finite number above 0."""
-    if not (math.isfinite(value) and (value > 0.0 or (or_zero and value == 0.0))):
-        raise ValueError(
-            f"{name} is {value!r}; must be a finite number {'>=' if or_zero else '>'} 0"
-        )
+    try:
+        is_fine = math.isfinite(value) and (value > 0.0 or (or_zero and value == 0.0))
+    except OverflowError:  # an integer that no float holds
+        is_fine = False
+    if not is_fine:
+        must = f"must be a finite number {'>=' if or_zero else '>'} 0"
+        raise ValueError(f"{name} is {reprlib.repr(value)}; {must}")
 
 
 def next_due(time: float, interval: float) -> float:

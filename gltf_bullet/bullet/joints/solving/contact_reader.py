@@ -11,7 +11,7 @@ is on: a scene's, somebody's free body or robot, or one end of somebody's constr
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -27,6 +27,7 @@ from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.bullet.state import link_state
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.solver import contact_following as following
 from gltf_bullet.solver.contact_following import ENDS, PASSES_ON, ROW_SIZE, SORT, SPREAD, WRITE
 from gltf_bullet.solver.entries import follow_contacts

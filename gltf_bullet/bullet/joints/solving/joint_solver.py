@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -20,6 +19,7 @@ from gltf_bullet.bullet.joints.solving.engine_io import EngineIo, connect
 from gltf_bullet.bullet.joints.solving.scene_islands import SceneIslands
 from gltf_bullet.bullet.joints.solving.step_warnings import StepWarnings
 from gltf_bullet.bullet.session import EngineSession
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.errors import EngineError
 from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.planning.plan_memo import PlanMemo
