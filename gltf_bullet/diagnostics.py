@@ -136,11 +136,22 @@ class Issue:
         return f"<Issue {self}>"
 
 
-MORE_ISSUES = IssueKind(
-    "MORE_ISSUES",
-    Severity.INFO,
-    "and {count} more of {code}; the first {most} are listed",
-)
+def error(code: str, message: str, *, loads: bool = False) -> IssueKind:
+    """Return a kind of finding that refuses the file, or only a part of it if it ``loads``."""
+    return IssueKind(code, Severity.ERROR, message, loads)
+
+
+def warning(code: str, message: str) -> IssueKind:
+    """Return a kind of finding by which meaning is lost or approximated."""
+    return IssueKind(code, Severity.WARNING, message)
+
+
+def note(code: str, message: str) -> IssueKind:
+    """Return a kind of finding that is worth knowing, by which nothing is lost."""
+    return IssueKind(code, Severity.INFO, message)
+
+
+MORE_ISSUES = note("MORE_ISSUES", "and {count} more of {code}; the first {most} are listed")
 
 
 def with_names(issues: Iterable[Issue], names: Sequence[str]) -> tuple[Issue, ...]:

@@ -13,8 +13,9 @@ from __future__ import annotations
 import math
 import operator
 import reprlib
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from msgspec import Struct
 
 SINGLE_PRECISION_LARGEST: Final = 3.4028234663852886e38
 SINGLE_PRECISION_SMALLEST: Final = 1.1754943508222875e-38
@@ -22,8 +23,7 @@ SINGLE_PRECISION_SMALLEST: Final = 1.1754943508222875e-38
 0: their square is 0 anyway."""
 
 
-@dataclass(frozen=True, slots=True)
-class NumberRange:
+class NumberRange(Struct, frozen=True):
     """The magnitudes that a property may have; 0 is always one of them."""
 
     largest: float

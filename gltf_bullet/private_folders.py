@@ -4,7 +4,7 @@ Later processes read the cache on this machine, machine code too. So each level 
 the root of the file system on, must belong to us or to the system's administrator, and nobody else
 may write it; below folders like ``/tmp``, in which everybody may make entries and nobody may touch
 those of others, the next level must. Levels are opened one within the other, so that none can be
-exchanged between the check and the use; links are followed where the system made them (``/var``
+exchanged between the check and the use; links are followed where the system made them (``/var``).
 
 Windows knows no such owners: there a path must be absolute, and its own levels no links.
 """
@@ -16,12 +16,18 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 import warnings
 from contextlib import suppress
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 import platformdirs
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _LOOK = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
@@ -180,26 +186,87 @@ def fresh_folder() -> Path:
 
     Others cannot know its name before.
     """
-    return _fresh_folder_of(os.getpid())
-
-
-@cache
-def _fresh_folder_of(process: int) -> Path:
     try:
-        folder = Path(tempfile.mkdtemp(prefix="gltf_bullet_"))
+        return _safe(scratch_folder() / "kept")
     except OSError:
         return _NOWHERE
+
+
+@lru_cache(8)
+def _safe(folder: Path) -> Path:
+    try:
+        return private_folder(folder).path
+    except UnsafeFolderError:
+        return _NOWHERE
+
+
+# --- Temporary files ------------------------------------------------------------------------------
+
+_SCRATCH: dict[int, tuple[Path, int]] = {}
+"""By process, as a forked child has its own: the folder, and its descriptor with a lock."""
+_PREFIX = "gltf_bullet-scratch-"
+_SETTLED = 60.0
+"""[s] Age below which a folder's owner may not have locked it yet."""
+
+
+def scratch_folder() -> Path:
+    """The folder of all temporary files of this process, removed with it.
+
+    What killed processes of this user left is taken away when it is made.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    process = os.getpid()
+    known = _SCRATCH.get(process)
+    if known is not None and known[0].is_dir():  # else somebody has tidied up
+        return known[0]
+    _sweep(tempfile.gettempdir())
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    _SCRATCH[process] = folder, _locked(folder)
 
     def forget() -> None:
         if os.getpid() == process:  # else it is a child process of the owner
             shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(forget)
-    try:
-        private_folder(folder)
-    except (OSError, UnsafeFolderError):
-        return _NOWHERE
     return folder
+
+
+def _locked(folder: str | os.PathLike[str]) -> int:
+    """The descriptor of a folder that nobody else has locked, locked; -1 if that is impossible.
+
+    Programs that tidy up leave locked folders alone, too.
+    """
+    if fcntl is None:
+        return -1
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | _NO_LINK)
+    except OSError:
+        return -1
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return -1
+    return descriptor
+
+
+def _sweep(parent: str) -> None:
+    """Remove the folders of processes of this user that ended without doing so."""
+    if not _HAS_OWNERS:
+        return
+    with os.scandir(parent) as entries:
+        left = [entry for entry in entries if entry.name.startswith(_PREFIX)]
+    for entry in left:
+        with suppress(OSError):
+            status = entry.stat(follow_symlinks=False)
+            is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+            if is_ours and time.time() - status.st_mtime > _SETTLED:
+                descriptor = _locked(entry.path)
+                if descriptor >= 0:
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                    os.close(descriptor)
 
 
 def say_unsafe(error: UnsafeFolderError) -> None:

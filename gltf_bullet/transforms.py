@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.intp]
@@ -45,8 +45,7 @@ def float_array(name: str, values: object) -> FloatArray:
         raise ValueError(f"{name} is {reprlib.repr(values)}; must be finite") from None
 
 
-@dataclass(frozen=True, slots=True)
-class Pose:
+class Pose(Struct, frozen=True):
     """A rigid transform: rotate, then translate. Composes with ``@``; holds no scale."""
 
     rotation_xyzw: Quat

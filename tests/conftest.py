@@ -37,6 +37,15 @@ def no_recent_assets() -> None:
 
 
 @pytest.fixture
+def client() -> Iterator[int]:
+    """A world without a window, with the earth's gravity along -z."""
+    from gltf_bullet.bullet.session import headless_world  # other tests do without PyBullet
+
+    with headless_world() as number:
+        yield number
+
+
+@pytest.fixture
 def diagnostics() -> Iterator[Diagnostics]:
     """A sink whose findings must all be taken by the test; leftovers fail it."""
     sink = Diagnostics()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 import json
 import os
 import resource
@@ -50,6 +51,11 @@ def asset(folder: Path) -> Path:
 def export_scene(target: Path) -> None:
     with headless_world() as client:
         gb.load_gltf(asset(target.parent), client).export_glb(target)
+
+
+def save_scene(target: Path) -> None:
+    with headless_world() as client:
+        gb.load_gltf(asset(target.parent), client).save(target)
 
 
 @contextmanager
@@ -159,6 +165,7 @@ def export_film_of_world(target: Path) -> None:
 
 WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "export_glb": (".glb", export_scene),
+    "save": (".gltf", save_scene),
     "recording": (".gltf", export_recording),
     "recording_html": (".html", export_page),
     "recording_film": (".mp4", export_film),
@@ -179,6 +186,11 @@ WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "mp4": (".mp4", film),
     "html": (".html", command("simulate", "IN", "--seconds", "0.01", "--html", "OUT")),
 }
+
+
+if importlib.util.find_spec("pxr"):
+    for suffix in (".usda", ".usdc", ".usdz"):
+        WRITERS[suffix[1:]] = (suffix, export_other_world)
 
 
 @pytest.fixture(params=WRITERS)

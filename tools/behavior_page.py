@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from gltf_bullet.behavior.graph_text import operation_rows
+from gltf_bullet.behavior.operations.catalogue import OPERATIONS
 from tools.list_issues import REFERENCE
 
 __all__ = ["behavior_page", "introduction_of"]
@@ -26,6 +26,29 @@ def behavior_page(introduction: str) -> str:
     ]
     intro = "Flows are set as `code`; values have a type, or several."
     return f"{introduction}{FIRST}\n\n{intro}\n\n" + "\n".join(rows) + "\n"
+
+
+def operation_rows() -> list[tuple[str, str, str, str, str]]:
+    """Every operation with its configuration, inputs, outputs and meaning, for the page."""
+    rows = []
+    for (extension, name), operation in sorted(OPERATIONS.items(), key=lambda item: item[0]):
+        inputs: dict[str, list[str]] = {}
+        outputs: dict[str, list[str]] = {}
+        for variant in operation.variants:
+            for socket, kind in variant.sockets.inputs.items():
+                inputs.setdefault(socket, []).append(kind)
+            for socket, kind in variant.sockets.outputs.items():
+                outputs.setdefault(socket, []).append(kind)
+        into = [f"`{flow}`" for flow in operation.flows_in] + _listed(inputs)
+        out = [f"`{flow}`" for flow in operation.flows_out] + _listed(outputs)
+        title = f"`{name}`" + (f" ({extension})" if extension else "")
+        set_by = ", ".join(f"{key}: {kind}" for key, kind in operation.configuration.items())
+        rows.append((title, set_by, ", ".join(into), ", ".join(out), operation.summary))
+    return rows
+
+
+def _listed(side: dict[str, list[str]]) -> list[str]:
+    return [f"{socket}: {'/'.join(dict.fromkeys(kinds))}" for socket, kinds in side.items()]
 
 
 def introduction_of(page: str) -> str:

@@ -1,10 +1,9 @@
 """The reference page of all physics properties: ``python -m tools.coverage_table``.
 
-Its rows are those of the entries of ``model/properties.py``, and what the modules of ``dialects``
-and ``planning`` declare as ``Coverage`` beside the code that reads or plans a property. The
-properties are those entries, and what the dialects read by hand, so that none can be forgotten.
-What stands before the first table is written by hand.
-``--check`` only compares and fails where the page is out of date.
+Its rows are written by hand, a case of a property each; a property that a dialect reads and that
+has none gets one to be filled in. The properties are the entries of ``model/properties.py``, and
+what the dialects read by hand, so that none can be forgotten. Dialects, values and operations are
+filled in from the source. ``--check`` only compares and fails where the page is out of date.
 """
 
 from __future__ import annotations
@@ -12,33 +11,34 @@ from __future__ import annotations
 import ast
 import json
 import math
-import pkgutil
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Final, NamedTuple
 
 from gltf_bullet.behavior.operations.catalogue import OPERATIONS
-from gltf_bullet.coverage import Coverage, CoverageRow, Treatment
 from gltf_bullet.model.properties import JOINT_EXTRAS, TABLES, Dialect, Property, Range
 from tools.list_issues import PACKAGE, REFERENCE, ROOT
 
 __all__ = [
     "coverage_page",
-    "declared_rows",
     "introduction_of",
     "operation_rows",
     "properties",
     "value_lines",
+    "written_rows",
 ]
 
 PAGE: Final = REFERENCE / "coverage.md"
 DIALECTS: Final = PACKAGE / "dialects"
-DECLARING: Final = ("gltf_bullet.dialects", "gltf_bullet.planning")
-"""The packages whose modules decide the treatment of a property."""
+TREATMENTS: Final = ("exact", "approximated", "ignored", "refused")
+"""Kept within rounding or the stated number; different by a number that is stated; without effect;
+a reason to refuse the file."""
+TO_BE_WRITTEN: Final = "(to be written)"
 
 DIALECT_OF: Final[Mapping[str, str]] = {
     "khr/": "KHR",
@@ -95,7 +95,8 @@ SECTIONS: Final = (
 def properties() -> dict[str, list[str]]:
     """Property names with the dialects that have them.
 
-    From the tables, and from the calls of ``known_keys`` for what is read by hand.
+    From the tables, and from the calls of ``known_keys`` and ``read_only_table`` for what is read
+    by hand.
     """
     found: dict[str, set[str]] = {}
     for table in TABLES:
@@ -118,9 +119,10 @@ def _read_names(path: Path, place: str) -> Iterator[str]:
     for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
             continue
-        if call.func.id == "known_keys":
+        keys = {"known_keys": call.args, "read_only_table": call.args[2:3]}.get(call.func.id, ())
+        if keys:
             module = import_module("gltf_bullet.dialects." + place.replace("/", "."))
-            for argument in call.args:
+            for argument in keys:
                 yield from _names(argument, module)
 
 
@@ -136,47 +138,75 @@ def _names(argument: ast.expr, module: ModuleType) -> list[str]:
     return []
 
 
-def declared_rows() -> dict[str, list[CoverageRow]]:
-    """The rows of all entries and modules, by section."""
-    found = {id(coverage): coverage for coverage in (table.coverage() for table in TABLES)}
-    for name in DECLARING:
-        package = import_module(name)
-        for info in pkgutil.walk_packages(package.__path__, f"{name}."):
-            for value in vars(import_module(info.name)).values():
-                if isinstance(value, Coverage):
-                    found[id(value)] = value  # imported names are seen more than once
-    rows: dict[str, list[CoverageRow]] = {section: [] for section in SECTIONS}
-    for coverage in found.values():
-        rows[coverage.section] += coverage.rows
+class Row(NamedTuple):
+    """A case of a property on the page."""
+
+    name: str
+    when: str
+    """The case; empty: always, or in all cases that no other row names."""
+    treatment: str
+    how: str
+    """Accuracy or means of the treatment, and the issue that is reported."""
+    shown_by: str
+    """The test that shows it, below ``tests``, as pytest names it."""
+
+    @property
+    def issue(self) -> str | None:
+        """The code of the issue that is reported."""
+        found = re.search(r"`([A-Z0-9]+_[A-Z0-9_]+)`$", self.how)
+        return found and found[1]
+
+
+def written_rows(page: str) -> dict[str, list[Row]]:
+    """The rows of the page, by section, from exact to refused where they share a name."""
+    rows: dict[str, list[Row]] = {}
+    for section in SECTIONS:
+        lines = page.partition(f"## {section}\n")[2].partition("\n## ")[0].splitlines()
+        cells = [
+            [cell.strip() for cell in line.split("|")[1:-1]]
+            for line in lines
+            if line.startswith("| `")
+        ]
+        found = [
+            Row(name.strip("`"), when, treatment, how, test.strip("`"))
+            for name, _, when, treatment, how, test in cells
+        ]
+        rows[section] = sorted(found, key=_order)
     return rows
 
 
-def coverage_page(introduction: str) -> str:
-    """The page in Markdown, behind the text that is written by hand.
+def _order(row: Row) -> tuple[str, int]:
+    known = row.treatment in TREATMENTS
+    return row.name.lower(), TREATMENTS.index(row.treatment) if known else len(TREATMENTS)
 
-    Raises:
-        KeyError: A module declares a section that is none of ``SECTIONS``.
-    """
+
+def coverage_page(old: str) -> str:
+    """The page in Markdown, with what is written by hand on the ``old`` one."""
     dialects = properties()
-    parts = [introduction]
-    for section, rows in declared_rows().items():
+    parts = [introduction_of(old)]
+    sections = written_rows(old)
+    written = {row.name for rows in sections.values() for row in rows}
+    sections[SECTIONS[0]] += [
+        Row(name, "", TO_BE_WRITTEN, "", "") for name in dialects if name not in written
+    ]
+    for section, rows in sections.items():
         lines = [
             f"## {section}",
             "",
             "| Property | Dialects | Case | In PyBullet | How, or by how much | Shown by |",
             "|---|---|---|---|---|---|",
         ]
-        lines += [_line(row, name, dialects[name]) for name, row in _ordered(rows)]
+        lines += [_line(row, dialects.get(row.name, ())) for row in rows]
         parts.append("\n".join(lines))
     parts.append(f"{VALUES}\n\n{_ABOUT_VALUES}\n\n" + "\n".join(value_lines()))
     parts.append(f"{BEHAVIOR}\n\n{_ABOUT_OPERATIONS}")
-    rows = [
+    operations = [
         f"| `{name}` | {text} | exact | {summary.replace('|', '/')} |"
         f" `{test.removeprefix('tests/')}` |"
         for name, text, summary, test in operation_rows()
     ]
     head = ["| Operation | Text | In PyBullet | What it does | Shown by |", "|---|---|---|---|---|"]
-    parts.append("\n".join([*head, *rows]))
+    parts.append("\n".join([*head, *operations]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -269,23 +299,9 @@ def _texts(tree: ast.AST) -> set[str]:
     }
 
 
-def _ordered(rows: Sequence[CoverageRow]) -> list[tuple[str, CoverageRow]]:
-    """Rows by name; the cases of one name from exact to refused, then as declared."""
-    order = list(Treatment)
-    pairs = [(name, row) for row in rows for name in row.properties]
-    return sorted(pairs, key=lambda pair: (pair[0].lower(), order.index(pair[1].treatment)))
-
-
-def _line(row: CoverageRow, name: str, where: Sequence[str]) -> str:
-    issue = "" if row.issue is None else f"`{row.issue.code}`"
-    cells = (
-        f"`{name}`",
-        ", ".join(where),
-        row.when,
-        row.treatment.value,
-        "; ".join(filter(None, (row.how, issue))),
-        row.shown_by and f"`{row.shown_by.removeprefix('tests/')}`",
-    )
+def _line(row: Row, dialects: Sequence[str]) -> str:
+    shown_by = row.shown_by and f"`{row.shown_by}`"
+    cells = (f"`{row.name}`", ", ".join(dialects), row.when, row.treatment, row.how, shown_by)
     return f"| {' | '.join(cells)} |"
 
 
@@ -297,7 +313,7 @@ def introduction_of(page: str) -> str:
 def main() -> int:
     """Write or compare; the exit code."""
     old = PAGE.read_text(encoding="utf-8")
-    new = coverage_page(introduction_of(old))
+    new = coverage_page(old)
     if "--check" in sys.argv[1:]:
         if new != old:
             sys.stderr.write("coverage.md is out of date: run python -m tools.coverage_table\n")

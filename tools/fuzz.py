@@ -2,9 +2,9 @@
 
 Each input follows from ``--seed`` and its number alone: ``--only 17`` runs it again in this
 process, ``--keep FOLDER`` writes failing inputs. ``--hours 8`` goes on with new seeds until then.
-``--kind robots`` changes URDF and MJCF files of PyBullet's data, ``--kind graphs`` puts random
-behavior graphs into the files. ``--calls 2000`` tries random sequences of calls instead;
-``--only`` and ``--hours`` do the same.
+``--kind robots`` changes URDF, SDF and MJCF files of PyBullet's data, ``--kind stages`` those of
+OpenUSD, ``--kind graphs`` puts random behavior graphs into the files. ``--calls 2000`` tries random
+sequences of calls instead; ``--only`` and ``--hours`` do the same.
 Ends with exit code 1 where something failed.
 """
 
@@ -16,9 +16,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 # Before the libraries that read them: one thread, and no decompositions of the user's cache.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -26,9 +27,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from tools.fuzzing.calls import run_calls
 from tools.fuzzing.children import outcomes
+from tools.fuzzing.forks import convert_in_forks, import_converters
 from tools.fuzzing.mutations import Seeds, mutated
 from tools.fuzzing.random_graphs import with_graph
 from tools.fuzzing.robots import mutated_robot, robot_seeds, run_robot_trial
+from tools.fuzzing.stages import mutated_stage, stage_seeds
 from tools.fuzzing.trial import run_trial
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples" / "assets"
@@ -49,22 +52,36 @@ class Inputs:
     """Inputs of one kind, each from its seed."""
 
     def __init__(self, kind: str, folders: list[Path]) -> None:
-        self._kind = kind
-        self._robots = robot_seeds() if kind == "robots" else []
-        self._seeds = Seeds([] if kind == "robots" else seed_files(folders))
+        self._is_converted = kind in ("robots", "stages")
+        make, seeds = _KINDS[kind]
+        self._make = partial(make, seeds(folders))
+        if self._is_converted:
+            import_converters()
 
     def made(self, seed: str) -> tuple[str, bytes]:
         """The name of the file that it was, and its bytes."""
-        if self._kind == "robots":
-            return mutated_robot(self._robots, seed)
-        if self._kind == "graphs":
-            return with_graph(self._seeds, seed)
-        return mutated(self._seeds, seed)
+        return self._make(seed)
 
     def tried(self, seed: str) -> str:
         """What became of it, in a word; raises ``Failure``."""
         name, data = self.made(seed)
-        return run_robot_trial(name, data, seed) if self._robots else run_trial(data, seed)
+        if not self._is_converted:
+            return run_trial(data, seed)
+        convert_in_forks()
+        return run_robot_trial(name, data, seed)
+
+
+def _files(folders: list[Path]) -> Seeds:
+    return Seeds(seed_files(folders))
+
+
+_KINDS: dict[str, tuple[Callable[[Any, str], tuple[str, bytes]], Callable[[list[Path]], Any]]] = {
+    "files": (mutated, _files),
+    "graphs": (with_graph, _files),
+    "robots": (mutated_robot, lambda _: robot_seeds()),
+    "stages": (mutated_stage, lambda _: stage_seeds()),
+}
+"""How an input of a kind is made of its seeds, and what those are."""
 
 
 def campaign(
@@ -131,7 +148,7 @@ def main() -> int:
     parser.add_argument("--hours", type=float, default=0.0, help="go on with further seeds")
     parser.add_argument("--only", type=int, default=None, help="one number, in this process")
     parser.add_argument("--keep", type=Path, default=None, help="where failing inputs go")
-    parser.add_argument("--kind", choices=("files", "robots", "graphs"), default="files")
+    parser.add_argument("--kind", choices=tuple(_KINDS), default="files")
     parser.add_argument("--calls", type=int, default=0, help="sequences of calls per seed")
     arguments = parser.parse_args()
     inputs = Inputs(arguments.kind, arguments.folders)

@@ -29,6 +29,8 @@ SECTIONS: Final = {
     "WARNING": "Warnings: loaded, but not exactly as written",
     "INFO": "Notes: worth knowing, nothing is lost",
 }
+SEVERITIES: Final = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
+"""The severity by the function that declares a kind of issue."""
 TO_BE_WRITTEN: Final = "(to be written)"
 
 INTRODUCTION: Final = """\
@@ -47,41 +49,43 @@ braces stand for what each finding fills in."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredKind:
-    """An ``IssueKind`` as its module declares it."""
+    """A kind of issue as its module declares it."""
 
     code: str
     severity: str
     message: str
+    loads: bool
+    """True for an error whose file is loaded all the same."""
     room: str
 
 
 def _kinds(package: Path) -> Iterator[DeclaredKind]:
-    """Every ``IssueKind(...)`` at the top of a module."""
+    """Every ``error(...)``, ``warning(...)`` and ``note(...)`` at the top of a module."""
     for path in sorted(package.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
-        if "IssueKind(" not in text:  # parsing all of them takes a second
-            continue
+        if not any(f"= {name}(" in text for name in SEVERITIES):
+            continue  # parsing all of them takes a second
         room = path.relative_to(package).parts[0].removesuffix(".py")
         for statement in ast.parse(text).body:
             value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
-            if not (
+            if (
                 isinstance(value, ast.Call)
                 and isinstance(value.func, ast.Name)
-                and value.func.id == "IssueKind"
+                and value.func.id in SEVERITIES
             ):
-                continue
-            code, severity, message = (_text(argument) for argument in value.args)
-            yield DeclaredKind(code=code, severity=severity, message=message, room=room)
-
-
-def _text(node: ast.expr) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return str(ast.literal_eval(node))
+                code, message = (str(ast.literal_eval(argument)) for argument in value.args)
+                severity = SEVERITIES[value.func.id]
+                yield DeclaredKind(
+                    code=code,
+                    severity=severity,
+                    message=message,
+                    loads=bool(value.keywords),
+                    room=room,
+                )
 
 
 def declared_codes(package: Path = PACKAGE) -> frozenset[str]:
-    """The codes of every ``IssueKind`` in the package."""
+    """The codes of every kind of issue in the package."""
     return frozenset(kind.code for kind in _kinds(package))
 
 

@@ -4,41 +4,32 @@ from __future__ import annotations
 
 from typing import Final
 
-from gltf_bullet.diagnostics import IssueKind, Severity
+from gltf_bullet.diagnostics import error, note, warning
 
-BEHAVIOR_INVALID = IssueKind(
+BEHAVIOR_INVALID = error(
     "BEHAVIOR_INVALID",
-    Severity.ERROR,
     "{what} is {got}; must be {allowed}; the behavior graph is not run",
     loads=True,
 )
-BEHAVIOR_TOO_LARGE = IssueKind(
+BEHAVIOR_TOO_LARGE = error(
     "BEHAVIOR_TOO_LARGE",
-    Severity.ERROR,
     "{got} {what}; must be at most {allowed}; the behavior graph is not run",
     loads=True,
 )
-BEHAVIOR_REQUIRED = IssueKind(
-    "BEHAVIOR_REQUIRED",
-    Severity.ERROR,
-    "the file requires KHR_interactivity, and its behavior graph cannot be run",
+BEHAVIOR_REQUIRED = error(
+    "BEHAVIOR_REQUIRED", "the file requires KHR_interactivity, and its behavior graph cannot be run"
 )
-BEHAVIOR_UNSUPPORTED = IssueKind(
+BEHAVIOR_UNSUPPORTED = warning(
     "BEHAVIOR_UNSUPPORTED",
-    Severity.WARNING,
     "the operation {got} with these sockets is unknown; its nodes do nothing{suggestion}",
 )
-BEHAVIOR_CONFIGURATION = IssueKind(
+BEHAVIOR_CONFIGURATION = warning(
     "BEHAVIOR_CONFIGURATION",
-    Severity.WARNING,
     "{what} is {got}; must be {allowed}; the default configuration is used",
 )
-BEHAVIOR_UNUSED = IssueKind(
-    "BEHAVIOR_UNUSED", Severity.INFO, "{got} is nothing that {operation} has; it is ignored"
-)
-BEHAVIOR_EARLIER_SPELLING = IssueKind(
+BEHAVIOR_UNUSED = note("BEHAVIOR_UNUSED", "{got} is nothing that {operation} has; it is ignored")
+BEHAVIOR_EARLIER_SPELLING = note(
     "BEHAVIOR_EARLIER_SPELLING",
-    Severity.INFO,
     "{got} is no longer in the text; it is read as {meaning} ({count} in this graph)",
 )
 

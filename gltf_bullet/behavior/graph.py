@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
+from msgspec import field as msgspec_field
 
 from gltf_bullet.behavior.operations.declaring import CustomEvent, Operation, Variable, Variant
 from gltf_bullet.behavior.pointer_templates import parse_template
@@ -15,16 +17,14 @@ from gltf_bullet.diagnostics import JsonPointer
 __all__ = ["Constant", "CustomEvent", "Graph", "GraphNode", "Link", "Source", "Variable"]
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """An input that always has the same value."""
 
     kind: str
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """An input that another node computes."""
 
     kind: str
@@ -37,8 +37,7 @@ Source = Constant | Link
 _PLACE = re.compile("/nodes/([0-9]{1,9})/(?:translation|rotation|scale)")
 
 
-@dataclass(frozen=True, slots=True)
-class GraphNode:
+class GraphNode(Struct, frozen=True):
     """One node of the graph."""
 
     index: int
@@ -48,18 +47,17 @@ class GraphNode:
     """The overload of a value operation; ``None`` for others."""
     name: str
     """Name of the operation, supported or not."""
-    inputs: Mapping[str, Source] = field(default_factory=dict)
-    outputs: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, Source] = msgspec_field(default_factory=dict)
+    outputs: Mapping[str, str] = msgspec_field(default_factory=dict)
     """Types by socket id."""
-    flows: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    flows: Mapping[str, tuple[int, str]] = msgspec_field(default_factory=dict)
     """Connected output flows: node and socket by flow id."""
     flows_in: tuple[str, ...] = ()
-    configuration: Mapping[str, Any] = field(default_factory=dict)
+    configuration: Mapping[str, Any] = msgspec_field(default_factory=dict)
     """Checked configuration, defaults filled in."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Graph:
+class Graph(Struct, frozen=True, eq=False):
     """A behavior graph that can be run."""
 
     pointer: JsonPointer

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gltf_bullet.behavior.graph import Constant, Graph, GraphNode, Link
-from gltf_bullet.behavior.operations.catalogue import OPERATIONS
 from gltf_bullet.behavior.values import shown
 
 _DEEPEST = 4
@@ -97,26 +96,3 @@ def _value(graph: Graph, source: Constant | Link, depth: int = 0) -> str:
         return f"({inner[0]} {_SIGNS[node.name]} {inner[1]})"
     name = node.name.removeprefix("math/")
     return f"{name}({', '.join([*inner, *_configured(graph, node).split()])}){socket}"
-
-
-def operation_rows() -> list[tuple[str, str, str, str, str]]:
-    """Every operation with its configuration, inputs, outputs and meaning, for the page."""
-    rows = []
-    for (extension, name), operation in sorted(OPERATIONS.items(), key=lambda item: item[0]):
-        inputs: dict[str, list[str]] = {}
-        outputs: dict[str, list[str]] = {}
-        for variant in operation.variants:
-            for socket, kind in variant.sockets.inputs.items():
-                inputs.setdefault(socket, []).append(kind)
-            for socket, kind in variant.sockets.outputs.items():
-                outputs.setdefault(socket, []).append(kind)
-        into = [f"`{flow}`" for flow in operation.flows_in] + _listed(inputs)
-        out = [f"`{flow}`" for flow in operation.flows_out] + _listed(outputs)
-        title = f"`{name}`" + (f" ({extension})" if extension else "")
-        set_by = ", ".join(f"{key}: {kind}" for key, kind in operation.configuration.items())
-        rows.append((title, set_by, ", ".join(into), ", ".join(out), operation.summary))
-    return rows
-
-
-def _listed(side: dict[str, list[str]]) -> list[str]:
-    return [f"{socket}: {'/'.join(dict.fromkeys(kinds))}" for socket, kinds in side.items()]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+
+from msgspec import Struct
 
 from gltf_bullet.behavior.values import Value
 
@@ -12,8 +13,7 @@ _OPEN = {"selectable": "KHR_node_selectability", "hoverable": "KHR_node_hoverabi
 """Extensions of the properties ``selectable`` and ``hoverable``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Property:
+class Property(Struct, frozen=True):
     """A property of the object model that a pointer names."""
 
     kind: str

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from gltf_bullet.behavior.operations.vectors import composed, multiplied
 from gltf_bullet.behavior.values import FLOATS, SIZES, Value
 
 
-@dataclass(frozen=True, slots=True)
-class ModelProperty:
+class ModelProperty(Struct, frozen=True):
     """A property with its value in the file."""
 
     kind: str

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gltf_bullet.behavior.values import Reference, Value, is_pointer
 
 _RUNS = re.compile(r"(\[+|\]+|\{+|\}+)")
 
 
-@dataclass(frozen=True, slots=True)
-class PointerTemplate:
+class PointerTemplate(Struct, frozen=True):
     """A JSON pointer with parameters."""
 
     literals: tuple[str, ...]

@@ -11,15 +11,16 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from gltf_bullet.behavior.graph import Graph
 from gltf_bullet.behavior.host import Host, Property, is_open
 from gltf_bullet.behavior.operations.easing import MOST_EASINGS, Easing, Easings
 from gltf_bullet.behavior.preparing import Preparation
 from gltf_bullet.behavior.values import Reference, Value
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, warning
 
 # --- Delays: activations at a later time ("Delay Operations") -------------------------------------
 
@@ -182,16 +183,14 @@ class Playing:
 
 # --- The graph: activations, events and state -----------------------------------------------------
 
-BEHAVIOR_ENDLESS = IssueKind(
+BEHAVIOR_ENDLESS = warning(
     "BEHAVIOR_ENDLESS",
-    Severity.WARNING,
     "the graph was activated more than {allowed} times in the step at {time:.6g} s, at this node"
     " last; it is stopped, and the scene goes on without it",
 )
 
-BEHAVIOR_EVENTS_LOST = IssueKind(
+BEHAVIOR_EVENTS_LOST = warning(
     "BEHAVIOR_EVENTS_LOST",
-    Severity.WARNING,
     "{got} is sent more often than it can be received: {allowed} events wait; it is not received"
     " until fewer do",
 )
@@ -238,8 +237,7 @@ class _Clock:
         """Activations of this step; too many mean an endless graph."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class BehaviorState:
+class BehaviorState(Struct, frozen=True, eq=False, kw_only=True):
     """All changing data of a running graph, as plain values; picklable."""
 
     now: float

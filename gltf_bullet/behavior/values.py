@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 
@@ -87,8 +86,3 @@ def _number(value: float) -> str:
     if math.isinf(value):
         return "Infinity" if value > 0.0 else "-Infinity"
     return f"{value:.10g}"
-
-
-def from_numbers(signature: str, numbers: Sequence[float]) -> Value:
-    """A float, vector or matrix from its numbers."""
-    return float(numbers[0]) if signature == "float" else tuple(map(float, numbers))

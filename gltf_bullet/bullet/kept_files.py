@@ -6,14 +6,13 @@ files stay on this machine for other processes; where that is impossible, until 
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from gltf_bullet.disk_cache import is_kept, write_file
+from gltf_bullet.private_folders import scratch_folder
 
 
 class _KeptFiles:
@@ -38,8 +37,7 @@ class _KeptFiles:
 
     def _made(self, name: str, write: Callable[[], bytes]) -> Path:
         if self._folder is None or not self._folder.is_dir():
-            self._folder = Path(tempfile.mkdtemp(prefix="gltf_bullet_"))
-            atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
+            self._folder = Path(tempfile.mkdtemp(dir=scratch_folder()))
         path = self._folder / name
         # Other threads may load the same robot into worlds of theirs. ``written_aside`` sweeps the
         # folder before each file: 1 ms (measured), of a folder that nobody else writes to.

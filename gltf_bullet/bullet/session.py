@@ -13,11 +13,11 @@ import secrets
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from operator import index, itemgetter
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import pybullet
+from msgspec import Struct
 
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.bullet.world_lock import world_lock
@@ -52,8 +52,7 @@ class _BulletClientObject(Protocol):
 PhysicsClient: TypeAlias = "int | _BulletClientObject"
 
 
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
+class EngineSettings(Struct, frozen=True):
     """Settings of a world, read anew in each step."""
 
     time_step: float
@@ -127,10 +126,10 @@ class EngineSession:
         """Permanent name of each of our bodies, unique across processes; body ids are reused."""
         self._tag_count = 0
         """Number of tags given so far; makes tags and permanent names unique."""
-        self.known_settings = EngineSettings(time_step=0.0, substeps=0, gravity=(0.0, 0.0, 0.0))
+        self.reference_settings = EngineSettings(time_step=0.0, substeps=0, gravity=(0.0, 0.0, 0.0))
         """Settings at the last :meth:`settings`."""
         self._numbers: tuple[Any, ...] = ()
-        """PyBullet's numbers that :attr:`known_settings` were made of."""
+        """PyBullet's numbers that :attr:`reference_settings` were made of."""
         self.force_scale = 1.0
         """Factor on the contact forces that PyBullet reports after a divided step: the engine
         divides impulses by the current time step, which is several of those that its last step
@@ -270,10 +269,10 @@ class EngineSession:
             if wrong := unusable_settings(step, (x, y, z)):
                 raise EngineError(wrong.format(client=f"physics client {self.client_id}"))
             self._numbers = numbers
-            self.known_settings = EngineSettings(
+            self.reference_settings = EngineSettings(
                 time_step=step, substeps=substeps, gravity=(x, y, z)
             )
-        return self.known_settings
+        return self.reference_settings
 
     def part_settings(self, settings: EngineSettings, parts: int) -> EngineSettings:
         """Return the settings of each of the engine steps that a step of ``settings`` is made of.
@@ -298,7 +297,7 @@ class EngineSession:
         """Restore the world's own time step after :meth:`divide`; no effect otherwise."""
         part, self.divided_settings = self.divided_settings, None
         if part is not None and pybullet.isConnected(self.client_id):
-            whole = self.known_settings.time_step
+            whole = self.reference_settings.time_step
             self.force_scale = whole / part.time_step
             self._set_time_step(whole)
 

@@ -11,14 +11,15 @@ import os
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pybullet
+from msgspec import Struct
 
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.errors import EngineError
+from gltf_bullet.private_folders import scratch_folder
 from gltf_bullet.transforms import Quat, Vec3, matrices_from_quats
 
 __all__ = [
@@ -41,8 +42,7 @@ __all__ = [
 # by body; contacts cannot, so they are found anew in the next step (a resting body settles again).
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BodyState:
+class BodyState(Struct, frozen=True, kw_only=True):
     """State of one body."""
 
     base: tuple[Any, Any, Any, Any]
@@ -267,7 +267,7 @@ def _free_forgotten(session: EngineSession) -> None:
 @contextlib.contextmanager
 def _temporary_file(data: bytes) -> Iterator[str]:
     # A fresh name each time: Bullet caches file contents by path.
-    handle, path = tempfile.mkstemp(prefix="gltf_bullet_", suffix=".bullet")
+    handle, path = tempfile.mkstemp(dir=scratch_folder(), suffix=".bullet")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

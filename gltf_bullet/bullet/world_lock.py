@@ -6,6 +6,7 @@ another thread would meet half of a world, or end the process.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import threading
@@ -56,6 +57,14 @@ def holds_world_lock(lock: str, *, apart: frozenset[str] = frozenset()) -> Calla
 
         return call
 
+    def kept_once(name: str, make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        @functools.wraps(make)
+        def once(self: Any) -> Any:
+            # Another thread may have made it while this one waited for the lock.
+            return vars(self)[name] if name in vars(self) else make(self)
+
+        return guarded(once)
+
     def guard(cls: C) -> C:
         for name, member in list(vars(cls).items()):
             is_shown = not name.startswith("_") or name in _SPECIAL
@@ -65,7 +74,10 @@ def holds_world_lock(lock: str, *, apart: frozenset[str] = frozenset()) -> Calla
                 get, put = (way and guarded(way) for way in (member.fget, member.fset))
                 setattr(cls, name, property(get, put, doc=member.__doc__))
             elif isinstance(member, functools.cached_property):
-                member.func = guarded(member.func)
+                member.func = kept_once(name, member.func)
+                # Before Python 3.12 it takes a lock of its own first, one for all instances: a
+                # thread that has the world's would wait for it, and its owner for the world's.
+                vars(member)["lock"] = contextlib.nullcontext()
             elif callable(member) and not isinstance(member, type):
                 setattr(cls, name, guarded(member))
         return cls

@@ -11,6 +11,7 @@ import typer
 
 from gltf_bullet.cli.loading import World, require, takes_world
 from gltf_bullet.output_files import require_another_file
+from gltf_bullet.private_folders import scratch_folder
 
 
 @takes_world
@@ -39,7 +40,7 @@ def bake(
 
     Example: gltf-bullet bake examples/assets/shape_zoo.gltf out/zoo.glb --seconds 4
     """
-    from gltf_bullet.convert.usd.process import USD_SUFFIXES
+    from gltf_bullet.convert.usd import USD_SUFFIXES
 
     require(math.isfinite(seconds), "--seconds", "a finite number")
     require(fps is None or 0.0 < fps < math.inf, "--fps", "above 0")
@@ -69,7 +70,7 @@ def bake(
                 scene.step()
                 show("simulating", step / steps)
         out.parent.mkdir(parents=True, exist_ok=True)
-        with waiting("writing"), tempfile.TemporaryDirectory(prefix="gltf_bullet_") as folder:
+        with waiting("writing"), tempfile.TemporaryDirectory(dir=scratch_folder()) as folder:
             target = Path(folder) / "scene.glb" if is_stage else out
             moved = recording.export_glb(target, tolerance=tolerance, force=force)
             if is_stage:

@@ -93,7 +93,7 @@ def convert(
 
     Example: gltf-bullet convert scene.glb scene.usda
     """
-    from gltf_bullet.convert.usd.process import USD_SUFFIXES
+    from gltf_bullet.convert.usd import USD_SUFFIXES
 
     if target.suffix.lower() not in (".gltf", ".glb", *USD_SUFFIXES):
         allowed = "must end in .gltf, .glb, .usd, .usda, .usdc or .usdz"
@@ -177,7 +177,7 @@ def convert(
 def _masses(source: Path, asset: Asset) -> str:
     """A sentence on the mass that the file of a robot states and the mass of the result."""
     from gltf_bullet.convert.urdf_repairs import stated_mass
-    from gltf_bullet.convert.usd.process import USD_SUFFIXES
+    from gltf_bullet.convert.usd import USD_SUFFIXES
 
     is_stage = source.suffix.lower() in USD_SUFFIXES
     stated = None if is_stage else stated_mass(source)

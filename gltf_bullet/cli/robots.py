@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from gltf_bullet.printable import printable
+from gltf_bullet.private_folders import scratch_folder
 
 if TYPE_CHECKING:
     from gltf_bullet.convert.servo import Servo
@@ -65,7 +66,7 @@ def parse_servo(text: str | None, path: Path) -> Servo | None:
 def is_robot(path: Path) -> bool:
     """Return True if a file must be converted first: a .urdf, .sdf, MJCF .xml or a USD stage."""
     from gltf_bullet.convert.urdf_repairs import ROBOT_SUFFIXES
-    from gltf_bullet.convert.usd.process import USD_SUFFIXES
+    from gltf_bullet.convert.usd import USD_SUFFIXES
 
     return path.suffix.lower() in (*ROBOT_SUFFIXES, *USD_SUFFIXES)
 
@@ -85,9 +86,8 @@ def read_source(
     require_urdf(path, "--fixed-base", fixed_base)
     if not is_robot(path):
         return read_asset(path)
-    from dataclasses import replace
-
     from gltf_bullet.diagnostics import Diagnostics
+    from gltf_bullet.records import replace
     from gltf_bullet.runtime.world_export import robot_file
 
     diagnostics = Diagnostics()
@@ -119,7 +119,7 @@ def path_of_gltf(
     from gltf_bullet.runtime.world_export import robot_file
 
     diagnostics = Diagnostics()
-    with tempfile.TemporaryDirectory(prefix="gltf_bullet_") as folder:
+    with tempfile.TemporaryDirectory(dir=scratch_folder()) as folder:
         target = Path(folder) / f"{path.stem}.glb"
         servo = parse_servo(None, path)
         file, _ = robot_file(

@@ -9,11 +9,13 @@ import enum
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
+from msgspec import field as msgspec_field
 
 from gltf_bullet.model import CollisionFilter, Joint, JointDescription, PhysicsMaterial
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose, Vec3
@@ -48,23 +50,20 @@ class MeshGeometry:
         return hash(self.content)
 
 
-@dataclass(frozen=True, slots=True)
-class BoxShape:
+class BoxShape(Struct, frozen=True):
     """A box around the origin."""
 
     size: Vec3
     """Full extents [m]."""
 
 
-@dataclass(frozen=True, slots=True)
-class BallShape:
+class BallShape(Struct, frozen=True):
     """A ball around the origin."""
 
     radius: float
 
 
-@dataclass(frozen=True, slots=True)
-class RoundShape:
+class RoundShape(Struct, frozen=True):
     """A cylinder or capsule along Z around the origin."""
 
     radius: float
@@ -73,8 +72,7 @@ class RoundShape:
     is_capsule: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TaperedShape:
+class TaperedShape(Struct, frozen=True):
     """A cylinder, cone or capsule along Z around the origin with two radii [m]."""
 
     radius: float
@@ -86,15 +84,13 @@ class TaperedShape:
     is_capsule: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PlaneShape:
+class PlaneShape(Struct, frozen=True):
     """The half-space below a plane through the origin."""
 
     normal: Vec3
 
 
-@dataclass(frozen=True, slots=True)
-class MeshShape:
+class MeshShape(Struct, frozen=True):
     """Triangles, or the convex hull of their corners."""
 
     geometry: MeshGeometry
@@ -104,8 +100,7 @@ class MeshShape:
 ShapeGeometry: TypeAlias = BoxShape | BallShape | RoundShape | TaperedShape | PlaneShape | MeshShape
 
 
-@dataclass(frozen=True, slots=True)
-class Surface:
+class Surface(Struct, frozen=True):
     """Appearance of a visual: colour, texture and sides."""
 
     color: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
@@ -115,8 +110,7 @@ class Surface:
     double_sided: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatedSurface:
+class StatedSurface(Struct, frozen=True, kw_only=True):
     """Material and filters of a collider from a scene's file; engines have an approximation."""
 
     scene: int
@@ -128,8 +122,7 @@ class StatedSurface:
     """The filter as colliders of other scenes see it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ColliderDescription:
+class ColliderDescription(Struct, frozen=True):
     """A solid shape on a link."""
 
     shape: ShapeGeometry
@@ -142,8 +135,7 @@ class ColliderDescription:
     """True if it only reports overlaps."""
 
 
-@dataclass(frozen=True, slots=True)
-class VisualDescription:
+class VisualDescription(Struct, frozen=True):
     """A shape that is drawn, with its pose and appearance."""
 
     shape: ShapeGeometry
@@ -162,8 +154,7 @@ class JointKind(enum.Enum):
     PLANAR = "planar"
 
 
-@dataclass(frozen=True, slots=True)
-class MimicRule:
+class MimicRule(Struct, frozen=True):
     """``position = multiplier * position of the other joint + offset``."""
 
     joint: str
@@ -172,8 +163,7 @@ class MimicRule:
     offset: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkJointDescription:
+class LinkJointDescription(Struct, frozen=True, kw_only=True):
     """The joint between a link and its parent; its frame is the link's at position 0."""
 
     kind: JointKind
@@ -204,12 +194,11 @@ class LinkJointDescription:
     this class state them."""
     enable_collision: bool = False
     """True if the link and its parent may collide."""
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, Any] = msgspec_field(default_factory=dict)
     """Properties without a counterpart in glTF, as written to ``extras``."""
 
 
-@dataclass(frozen=True, slots=True)
-class FrameDescription:
+class FrameDescription(Struct, frozen=True):
     """A named frame of a link: a site, or a camera that looks along its -Z with +Y up."""
 
     name: str
@@ -218,8 +207,7 @@ class FrameDescription:
     """Vertical field of view of a camera [rad]; 0 for a frame that is no camera."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkDescription:
+class LinkDescription(Struct, frozen=True, kw_only=True):
     """One rigid part of a multibody; the first of a body is its base."""
 
     name: str
@@ -268,8 +256,7 @@ class LinkDescription:
     frames: tuple[FrameDescription, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BodyDescription:
+class BodyDescription(Struct, frozen=True, kw_only=True):
     """A multibody: links in depth-first order, the base first."""
 
     name: str
@@ -288,8 +275,7 @@ class ConstraintKind(enum.Enum):
     PRISMATIC = "prismatic"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConstraintDescription:
+class ConstraintDescription(Struct, frozen=True, kw_only=True):
     """A joint between links of any two bodies, or a link and the world (body and link -1)."""
 
     kind: ConstraintKind
@@ -304,8 +290,7 @@ class ConstraintDescription:
     max_force: float = math.inf
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatedJoint:
+class StatedJoint(Struct, frozen=True, kw_only=True):
     """A joint of a scene's file, with its limits and drives; engines have only a part of them."""
 
     name: str
@@ -319,12 +304,11 @@ class StatedJoint:
     child_from_frame: Pose
     leader: str = ""
     """Name of the joint that it follows; empty without one."""
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, Any] = msgspec_field(default_factory=dict)
     """Properties without a counterpart in glTF, as written to ``extras``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorldDescription:
+class WorldDescription(Struct, frozen=True, kw_only=True):
     """The content of one file."""
 
     bodies: tuple[BodyDescription, ...]
@@ -333,9 +317,9 @@ class WorldDescription:
     gravity: Vec3 | None = None
     """Gravity [m/s^2]; ``None`` if the file is to state none."""
     up_axis: str = "z"
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, Any] = msgspec_field(default_factory=dict)
     """Properties of the world without a counterpart in glTF, as written to ``extras``."""
-    default_masks: Mapping[bool, tuple[int, int]] = field(
+    default_masks: Mapping[bool, tuple[int, int]] = msgspec_field(
         default_factory=lambda: {True: (1, -1), False: (2, -3)}
     )
     """Group and mask that the engine gives moving bodies (True) and others (False)."""

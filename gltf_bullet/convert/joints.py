@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from gltf_bullet.dialects.joints import EXTRAS
 from gltf_bullet.model import DriveMode, Joint, JointDescription, JointDrive, JointLimit
 from gltf_bullet.model.joints import DofKind
 from gltf_bullet.model.properties import JOINT_EXTRAS
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat, Vec3, rotation_to
 
 # --- PyBullet's limits of spherical joints of a URDF as limits of glTF ----------------------------

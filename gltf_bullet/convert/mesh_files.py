@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.bounds import MESH_FILE_BYTES
 from gltf_bullet.convert.description import MeshGeometry
@@ -21,8 +21,7 @@ _PLACED = (".dae", ".glb", ".gltf", ".3mf")
 _IMAGE_MAGIC = (b"\x89PNG", b"\xff\xd8\xff")
 
 
-@dataclass(frozen=True, slots=True)
-class MeshFile:
+class MeshFile(Struct, frozen=True):
     """The content of a mesh file."""
 
     geometry: MeshGeometry

@@ -11,19 +11,8 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from gltf_bullet.convert.description import (
-    BallShape,
-    BodyDescription,
-    BoxShape,
-    JointKind,
-    LinkDescription,
-    PlaneShape,
-    RoundShape,
-    ShapeGeometry,
-    StatedSurface,
-    TaperedShape,
-    WorldDescription,
-)
+from gltf_bullet import model
+from gltf_bullet.convert import description
 from gltf_bullet.convert.issues import LINK_WITHOUT_MASS, NOT_IN_GLTF
 from gltf_bullet.convert.joints import (
     describe_joint,
@@ -37,24 +26,6 @@ from gltf_bullet.convert.joints import (
 from gltf_bullet.convert.world_nodes import WorldNodes
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.dialects.joints import EXTRAS
-from gltf_bullet.model import (
-    Box,
-    Capsule,
-    Collider,
-    CollisionFilter,
-    CombineMode,
-    Cylinder,
-    Joint,
-    MeshPart,
-    Motion,
-    MotionKind,
-    PhysicsMaterial,
-    Plane,
-    Shape,
-    Sphere,
-    Trigger,
-    may_collide,
-)
 from gltf_bullet.model import MeshShape as ModelMesh
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, rotation_to
 
@@ -73,11 +44,11 @@ class _Class(NamedTuple):
     """The body whose links do not collide with one another, or -1."""
     scene: int
     """Scene whose file decides collisions, or -1."""
-    filter: CollisionFilter | None
-    outward: CollisionFilter | None
+    filter: model.CollisionFilter | None
+    outward: model.CollisionFilter | None
 
 
-def collision_filters(world: WorldDescription) -> dict[_Where, CollisionFilter]:
+def collision_filters(world: description.WorldDescription) -> dict[_Where, model.CollisionFilter]:
     """Filters by collider; colliders that need none have no entry.
 
     Bullet's default: a pair collides when either side's group is in the other's mask. That is no
@@ -116,7 +87,7 @@ def collision_filters(world: WorldDescription) -> dict[_Where, CollisionFilter]:
         return _self_exclusions(world, classes)
     names = {c: f"class {k}" for k, c in enumerate(dict.fromkeys(classes.values()))}
     filters = {
-        own: CollisionFilter(
+        own: model.CollisionFilter(
             systems=frozenset({name}),
             collide_with=frozenset(names[other] for other in names if _meets(own, other))
             or frozenset({"nothing"}),
@@ -126,25 +97,27 @@ def collision_filters(world: WorldDescription) -> dict[_Where, CollisionFilter]:
     return {where: filters[c] for where, c in classes.items()}
 
 
-def _class(link: LinkDescription, stated: StatedSurface | None, apart: int) -> _Class:
+def _class(
+    link: description.LinkDescription, stated: description.StatedSurface | None, apart: int
+) -> _Class:
     if stated is None or stated.scene < 0:
         return _Class(link.group, link.mask, apart, -1, None, None)
     return _Class(link.group, link.mask, apart, stated.scene, stated.filter, stated.outward)
 
 
 def _self_exclusions(
-    world: WorldDescription, classes: dict[_Where, _Class]
-) -> dict[_Where, CollisionFilter]:
+    world: description.WorldDescription, classes: dict[_Where, _Class]
+) -> dict[_Where, model.CollisionFilter]:
     """One system per body that does not collide with itself; other bodies need no filter."""
     used: set[str] = set()
-    by_body: dict[int, CollisionFilter] = {}
+    by_body: dict[int, model.CollisionFilter] = {}
     for number in dict.fromkeys(c.apart for c in classes.values() if c.apart >= 0):
         name = world.bodies[number].name or f"body {number}"
         if name in used:
             name = f"{name} {number}"
         used.add(name)
         system = frozenset({name})
-        by_body[number] = CollisionFilter(systems=system, not_collide_with=system)
+        by_body[number] = model.CollisionFilter(systems=system, not_collide_with=system)
     return {where: by_body[c.apart] for where, c in classes.items() if c.apart >= 0}
 
 
@@ -153,28 +126,28 @@ def _meets(a: _Class, b: _Class) -> bool:
         return False
     if a.scene >= 0 and b.scene >= 0:
         if a.scene == b.scene:
-            return may_collide(a.filter, b.filter)
-        return may_collide(a.outward, b.outward)
+            return model.may_collide(a.filter, b.filter)
+        return model.may_collide(a.outward, b.outward)
     return bool(a.group & b.mask) or bool(b.group & a.mask)
 
 
 # --- Surfaces of links as materials of glTF, and contact properties that materials lack -----------
 
 
-def material_of(link: LinkDescription) -> PhysicsMaterial:
+def material_of(link: description.LinkDescription) -> model.PhysicsMaterial:
     """Friction and restitution, clamped to the ranges of glTF."""
     friction = max(0.0, link.friction)
-    return PhysicsMaterial(
+    return model.PhysicsMaterial(
         static_friction=friction,
         dynamic_friction=friction,
         restitution=min(max(0.0, link.restitution), 1.0),
         # Bullet multiplies.
-        friction_combine=CombineMode.MULTIPLY,
-        restitution_combine=CombineMode.MULTIPLY,
+        friction_combine=model.CombineMode.MULTIPLY,
+        restitution_combine=model.CombineMode.MULTIPLY,
     )
 
 
-def lost_of(link: LinkDescription) -> Iterator[tuple[str, str]]:
+def lost_of(link: description.LinkDescription) -> Iterator[tuple[str, str]]:
     """Properties of a link's motion and contacts that glTF lacks, each with the consequence."""
     left_out = "they are left out"
     if any(link.damping):
@@ -221,7 +194,7 @@ GYRATION = 1e-3
 _Y_UP_FROM_Z_UP = Pose((-(0.5**0.5), 0.0, 0.0, 0.5**0.5), (0.0, 0.0, 0.0))
 
 
-def place_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldNodes:
+def place_world(world: description.WorldDescription, diagnostics: Diagnostics) -> WorldNodes:
     """Lay out the nodes of ``world``, and its physics on them."""
     result = WorldNodes()
     upright = _Y_UP_FROM_Z_UP if world.up_axis == "z" else IDENTITY_POSE
@@ -244,9 +217,9 @@ class _Placer:
     def __init__(
         self,
         result: WorldNodes,
-        world: WorldDescription,
+        world: description.WorldDescription,
         number: int,
-        filters: dict[tuple[int, int, int], CollisionFilter],
+        filters: dict[tuple[int, int, int], model.CollisionFilter],
         diagnostics: Diagnostics,
     ) -> None:
         self._result = result
@@ -259,7 +232,7 @@ class _Placer:
         self._weightless: list[str] = []
         self._pointlike: list[str] = []
 
-    def place(self, body: BodyDescription) -> None:
+    def place(self, body: description.BodyDescription) -> None:
         """Add nodes for the body's name, its links and joints."""
         parent = self._result.world_node
         base = body.links[0]
@@ -289,7 +262,9 @@ class _Placer:
 
     # --- joints -------------------------------------------------------------------------------
 
-    def _place_jointed(self, body: BodyDescription, link: LinkDescription) -> int:
+    def _place_jointed(
+        self, body: description.BodyDescription, link: description.LinkDescription
+    ) -> int:
         joint = link.joint
         parent_link = body.links[link.parent]
         parent = self._result.link_nodes[self._number, link.parent]
@@ -309,7 +284,7 @@ class _Placer:
         connected = node
         if link_from_joint != IDENTITY_POSE:
             connected = self._nodes.add(f"{joint.name} frame", node, link_from_joint)
-        self._result.joints[joint_node] = Joint(
+        self._result.joints[joint_node] = model.Joint(
             node=joint_node,
             connected_node=connected,
             description=describe_joint(joint, axis),
@@ -319,7 +294,7 @@ class _Placer:
         note_rest(
             self._result, joint_node, joint.name, self._diagnostics,
             max_velocity=joint.max_velocity,
-            max_force=joint.max_force if joint.kind is JointKind.FIXED else 0.0,
+            max_force=joint.max_force if joint.kind is description.JointKind.FIXED else 0.0,
             friction=joint.friction,
             mimic=None if rule is None else (rule.joint, rule.multiplier, rule.offset),
             on_fixed_base=link.parent == 0 and parent not in self._result.motions,
@@ -329,7 +304,7 @@ class _Placer:
 
     # --- links --------------------------------------------------------------------------------
 
-    def _place_motion(self, body: BodyDescription, index: int, node: int) -> None:
+    def _place_motion(self, body: description.BodyDescription, index: int, node: int) -> None:
         link = body.links[index]
         is_base = index == 0
         if not is_base and link.joint is None:
@@ -343,8 +318,8 @@ class _Placer:
             for velocity in (link.linear_velocity, link.angular_velocity)
         )
         if is_held:
-            self._result.motions[node] = Motion(
-                kind=MotionKind.KINEMATIC,
+            self._result.motions[node] = model.Motion(
+                kind=model.MotionKind.KINEMATIC,
                 center_of_mass=link.link_from_inertial.translation,  # the centre of its rotation
                 linear_velocity=linear,
                 angular_velocity=angular,
@@ -361,7 +336,7 @@ class _Placer:
             if link.mass > 0.0:
                 self._pointlike.append(link.name)
         ix, iy, iz = (math.inf if moment <= 0.0 else moment for moment in inertia)
-        self._result.motions[node] = Motion(
+        self._result.motions[node] = model.Motion(
             mass=mass,
             center_of_mass=link.link_from_inertial.translation,
             inertia_diagonal=(ix, iy, iz),
@@ -371,7 +346,7 @@ class _Placer:
             gravity_factor=link.gravity_factor,
         )
 
-    def _place_shapes(self, link: LinkDescription, index: int, node: int) -> None:
+    def _place_shapes(self, link: description.LinkDescription, index: int, node: int) -> None:
         material = material_of(link)
         for what, done in lost_of(link):
             self._diagnostics.report(
@@ -392,11 +367,11 @@ class _Placer:
             taken = taken or where == node
             collision_filter = self._filters.get((self._number, index, k))
             if collider.is_trigger:
-                self._result.triggers[where] = Trigger(
+                self._result.triggers[where] = model.Trigger(
                     node=where, shape=shape, filter=collision_filter
                 )
                 continue
-            self._result.colliders[where] = Collider(
+            self._result.colliders[where] = model.Collider(
                 node=where,
                 shape=shape,
                 material=material if stated is None or stated.material is None else stated.material,
@@ -417,22 +392,24 @@ class _Placer:
             if frame.field_of_view > 0.0:
                 self._result.cameras.append((where, frame))
 
-    def _shape(self, shape: ShapeGeometry) -> tuple[Shape, Pose]:
+    def _shape(self, shape: description.ShapeGeometry) -> tuple[model.Shape, Pose]:
         """A shape of the model, and its pose in the frame of Bullet's shape."""
         turned = _Y_UP_FROM_Z_UP.inverse()
-        if isinstance(shape, BoxShape):
-            return Box(size=shape.size), IDENTITY_POSE
-        if isinstance(shape, BallShape):
-            return Sphere(radius=shape.radius), IDENTITY_POSE
-        if isinstance(shape, PlaneShape):
-            plane = Plane(size_x=math.inf, size_z=math.inf, double_sided=False)
+        if isinstance(shape, description.BoxShape):
+            return model.Box(size=shape.size), IDENTITY_POSE
+        if isinstance(shape, description.BallShape):
+            return model.Sphere(radius=shape.radius), IDENTITY_POSE
+        if isinstance(shape, description.PlaneShape):
+            plane = model.Plane(size_x=math.inf, size_z=math.inf, double_sided=False)
             return plane, Pose(rotation_to((0.0, 1.0, 0.0), shape.normal), (0.0, 0.0, 0.0))
-        if isinstance(shape, (RoundShape, TaperedShape)):
+        if isinstance(shape, (description.RoundShape, description.TaperedShape)):
             r, height = shape.radius, shape.height
-            top = shape.radius_top if isinstance(shape, TaperedShape) else r
+            top = shape.radius_top if isinstance(shape, description.TaperedShape) else r
             if shape.is_capsule:
-                return Capsule(mid_height=height, radius_bottom=r, radius_top=top), turned
-            return Cylinder(height=height, radius_bottom=r, radius_top=top), turned
+                return model.Capsule(mid_height=height, radius_bottom=r, radius_top=top), turned
+            return model.Cylinder(height=height, radius_bottom=r, radius_top=top), turned
         meshes = self._result.collision_meshes
         mesh = meshes.setdefault(shape.geometry, len(meshes))
-        return ModelMesh(parts=(MeshPart(mesh=mesh),), convex_hull=shape.is_convex), IDENTITY_POSE
+        return ModelMesh(
+            parts=(model.MeshPart(mesh=mesh),), convex_hull=shape.is_convex
+        ), IDENTITY_POSE

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec import field as msgspec_field
 
 from gltf_bullet.bounds import MESH_FILE_BYTES
 from gltf_bullet.convert.description import MimicRule
@@ -19,6 +21,7 @@ from gltf_bullet.convert.issues import (
     ROBOT_SLIP,
 )
 from gltf_bullet.convert.mesh_files import MeshFile, read_mesh_file, write_obj
+from gltf_bullet.convert.obj_texts import ObjText, names_libraries, read_obj_text
 from gltf_bullet.convert.robot_checks import c_number, check_robot, read_elements, report_ignored
 from gltf_bullet.convert.robot_folders import NamedFile, RobotFolders, report_files
 from gltf_bullet.convert.robot_xml import XmlElement, escaped, places, written
@@ -163,8 +166,7 @@ def _slips_of_joint(joint: XmlElement) -> Iterator[tuple[str, str]]:
 # --- Texts that PyBullet can load -----------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class RobotText:
+class RobotText(Struct, frozen=True):
     """A robot description that PyBullet can load from anywhere."""
 
     format: str
@@ -178,19 +180,24 @@ class RobotText:
     acts."""
     links: tuple[str, ...]
     """Names of the links."""
-    inertias: dict[str, StatedInertia] = field(default_factory=dict)
+    inertias: dict[str, StatedInertia] = msgspec_field(default_factory=dict)
     """Inertias that a URDF states, by link."""
     joint_count: int = 0
     """Number of joints of a URDF, fixed ones included."""
-    meshes: dict[str, MeshFile] = field(default_factory=dict)
-    """Meshes of formats that PyBullet does not read, by their name in the text."""
+    meshes: dict[str, MeshFile | ObjText] = msgspec_field(default_factory=dict)
+    """Meshes of formats that PyBullet does not read, and of files that name others, by their name
+    in the text."""
 
     def write(self, path: Path) -> None:
-        """Write the text, and beside it the meshes converted for it."""
+        """Write the text, and beside it the meshes made for it."""
         text = self.text
         for name, mesh in self.meshes.items():
-            write_obj(mesh, path.parent / name)
-            text = text.replace(name, escaped((path.parent / name).as_posix()))
+            made = path.parent / name
+            if isinstance(mesh, ObjText):
+                made = mesh.write(made.with_suffix(""))
+            else:
+                write_obj(mesh, made)
+            text = text.replace(name, escaped(made.as_posix()))
         path.write_text(text, encoding="utf-8")
 
 
@@ -215,7 +222,7 @@ def read_robot_text(
     if findings.refuses:
         diagnostics.extend(findings.issues)
         raise ContainerError(str(path), diagnostics.issues)
-    meshes: dict[str, MeshFile] = {}
+    meshes: dict[str, MeshFile | ObjText] = {}
     if kind == "urdf":
         repair_limits(root)
     for element in root.all_below():
@@ -250,7 +257,7 @@ def _name_files(
     root: XmlElement,
     kind: str,
     folders: RobotFolders,
-    meshes: dict[str, MeshFile],
+    meshes: dict[str, MeshFile | ObjText],
     diagnostics: Diagnostics,
 ) -> None:
     """Give files their absolute paths, and leave out parts whose file is missing."""
@@ -279,7 +286,9 @@ def _name_files(
                 why=f"it has more than {MESH_FILE_BYTES} bytes",
             )  # fmt: skip
             part.is_left_out = True
-        elif _is_known(found) or _above(element, ("mesh",)).tag != "mesh":
+        elif _above(element, ("mesh",)).tag != "mesh" or (
+            _is_known(found) and not names_libraries(found)
+        ):
             _set_file(element, found.as_posix())
         else:
             if found not in stand_ins and (
@@ -289,7 +298,8 @@ def _name_files(
                 meshes[stand_ins[found]] = made
             if found in stand_ins:
                 _set_file(element, stand_ins[found])
-                converted.setdefault((link.name, name), []).append(part)
+                if not _is_known(found):
+                    converted.setdefault((link.name, name), []).append(part)
             else:
                 part.is_left_out = True
     lost = [
@@ -314,10 +324,21 @@ def _read(
     part: XmlElement,
     folders: RobotFolders,
     diagnostics: Diagnostics,
-) -> MeshFile | None:
-    """A mesh of a format that PyBullet does not read; ``None`` if a finding was reported."""
+) -> MeshFile | ObjText | None:
+    """A mesh that an engine cannot be given as it is; ``None`` if a finding was reported."""
     try:
-        return read_mesh_file(str(file), folders.holds)
+        if not _is_known(file):
+            return read_mesh_file(str(file), folders.holds)
+        text, refused = read_obj_text(file, folders.holds)
+        lost = [
+            NamedFile(
+                owner=f"{name[:120]!r} of link {link.name!r}", name=str(file.parent / other),
+                where=places([part]), what="material",
+            )
+            for other in refused
+        ]  # fmt: skip
+        report_files(lost, folders, diagnostics)
+        return text
     except (OSError, ValueError, ImportError) as error:
         diagnostics.report(
             ROBOT_FILE_UNREADABLE, ROOT, owner=f"link {link.name!r}", got=repr(name[:120]),

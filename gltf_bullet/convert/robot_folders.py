@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from gltf_bullet.convert.issues import ROBOT_FILE_MISSING, ROBOT_FILE_REFUSED
 from gltf_bullet.diagnostics import ROOT, Diagnostics
@@ -141,8 +142,7 @@ def _ros_roots() -> list[Path]:
 # --- Files that are not read ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedFile:
+class NamedFile(Struct, frozen=True, kw_only=True):
     """A file that a robot names and that is left out."""
 
     owner: str

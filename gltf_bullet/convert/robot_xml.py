@@ -12,9 +12,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec import field as msgspec_field
 
 from gltf_bullet.bounds import DESCRIPTION_BYTES, XML_ELEMENTS
 
@@ -40,15 +42,14 @@ class XmlError(ValueError):
         self.allowed = allowed
 
 
-@dataclass(eq=False, slots=True)
-class XmlElement:
+class XmlElement(Struct, eq=False):
     """An element and its line in the file."""
 
     tag: str
     line: int
     parent: XmlElement | None
-    attributes: dict[str, str] = field(default_factory=dict)
-    children: list[XmlElement] = field(default_factory=list)
+    attributes: dict[str, str] = msgspec_field(default_factory=dict)
+    children: list[XmlElement] = msgspec_field(default_factory=list)
     text: str = ""
     """Text before its first child, without blanks at the ends."""
     is_left_out: bool = False

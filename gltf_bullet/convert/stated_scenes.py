@@ -8,7 +8,8 @@ restitution. The file states these; the current poses come from the engine.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from gltf_bullet.convert.description import (
     BodyDescription,
@@ -20,6 +21,7 @@ from gltf_bullet.convert.description import (
 from gltf_bullet.convert.issues import NOT_IN_GLTF
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.model import Joint
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import IDENTITY_POSE, Pose
 
 _Link = tuple[int, int]
@@ -28,8 +30,7 @@ _Place = tuple[tuple[int, int], Pose]
 """Indices of a described body and link, and the pose of another link in its frame."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartOfFile:
+class PartOfFile(Struct, frozen=True, kw_only=True):
     """A rigid body of a scene, or one of its fixed colliders."""
 
     name: str
@@ -46,8 +47,7 @@ class PartOfFile:
     """True if the file states an infinite mass, for which the engine has a large one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointOfFile:
+class JointOfFile(Struct, frozen=True, kw_only=True):
     """A joint of a scene."""
 
     name: str
@@ -59,8 +59,7 @@ class JointOfFile:
     leader: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SceneOfFile:
+class SceneOfFile(Struct, frozen=True, kw_only=True):
     """Facts of a loaded scene that the engine does not know."""
 
     parts: tuple[PartOfFile, ...]

@@ -10,11 +10,11 @@ import math
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.convert.issues import ROBOT_INVALID, ROBOT_UNREADABLE
 from gltf_bullet.convert.robot_checks import c_number
@@ -27,8 +27,7 @@ MOST_JOINTS: Final = 127
 """Most joints of one multibody, fixed ones included."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatedInertia:
+class StatedInertia(Struct, frozen=True):
     """Content of an ``<inertial>`` element."""
 
     diagonal: Vec3

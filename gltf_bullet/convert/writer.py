@@ -9,17 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gltf_bullet.convert.description import (
-    BallShape,
-    BoxShape,
-    MeshGeometry,
-    PlaneShape,
-    RoundShape,
-    ShapeGeometry,
-    Surface,
-    TaperedShape,
-    WorldDescription,
-)
+from gltf_bullet.convert import description
 from gltf_bullet.convert.physics import place_world
 from gltf_bullet.convert.world_nodes import WorldNodes
 from gltf_bullet.diagnostics import Diagnostics
@@ -41,15 +31,15 @@ _PLANE = 50.0
 """[m] Half the edge of the square that shows an infinite plane."""
 
 
-def shown_geometry(shape: ShapeGeometry) -> MeshGeometry:
+def shown_geometry(shape: description.ShapeGeometry) -> description.MeshGeometry:
     """The surface of a shape in its own frame (Bullet's: round ones are along +Z)."""
-    if isinstance(shape, BoxShape):
+    if isinstance(shape, description.BoxShape):
         return _box(shape.size)
-    if isinstance(shape, BallShape):
+    if isinstance(shape, description.BallShape):
         return _rounded(shape.radius, 0.0, "sphere")
-    if isinstance(shape, (RoundShape, TaperedShape)):
+    if isinstance(shape, (description.RoundShape, description.TaperedShape)):
         half, r = 0.5 * shape.height, shape.radius
-        top = shape.radius_top if isinstance(shape, TaperedShape) else r
+        top = shape.radius_top if isinstance(shape, description.TaperedShape) else r
         if shape.is_capsule:
             return _rounded(r, half, "capsule", top)
         slope = math.hypot(r - top, shape.height) or 1.0
@@ -60,16 +50,18 @@ def shown_geometry(shape: ShapeGeometry) -> MeshGeometry:
             (top, half, 0.0, 1.0), (0.0, half, 0.0, 1.0),
         ]  # fmt: skip
         return _revolved(profile, "cylinder" if top == r else "cone")
-    if isinstance(shape, PlaneShape):
+    if isinstance(shape, description.PlaneShape):
         square = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]]) * _PLANE
         turn = Pose(rotation_to((0.0, 0.0, 1.0), shape.normal), (0.0, 0.0, 0.0))
         points = quat_rotate(np.array(turn.rotation_xyzw), square)
         normals = np.tile(np.array(shape.normal), (4, 1))
-        return MeshGeometry(points, np.array([[0, 1, 2], [0, 2, 3]]), normals, name="plane")
+        return description.MeshGeometry(
+            points, np.array([[0, 1, 2], [0, 2, 3]]), normals, name="plane"
+        )
     return shape.geometry
 
 
-def _box(size: tuple[float, float, float]) -> MeshGeometry:
+def _box(size: tuple[float, float, float]) -> description.MeshGeometry:
     points: list[FloatArray] = []
     normals: list[FloatArray] = []
     triangles: list[list[int]] = []
@@ -84,12 +76,14 @@ def _box(size: tuple[float, float, float]) -> MeshGeometry:
                        for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]  # fmt: skip
             normals += [normal] * 4
             triangles += [[start, start + 1, start + 2], [start, start + 2, start + 3]]
-    return MeshGeometry(
+    return description.MeshGeometry(
         np.array(points) * np.array(size) * 0.5, np.array(triangles), np.array(normals), name="box"
     )
 
 
-def _rounded(radius: float, half: float, name: str, top: float | None = None) -> MeshGeometry:
+def _rounded(
+    radius: float, half: float, name: str, top: float | None = None
+) -> description.MeshGeometry:
     """Two halves of balls about Z, moved apart by ``half`` each; ``top``: the upper radius."""
     rings = [(np.zeros(1), 0.0)]
     rings += [
@@ -127,10 +121,12 @@ def _rounded(radius: float, half: float, name: str, top: float | None = None) ->
     shift = np.repeat([half, -half], len(upper))
     radii = np.where(shift > 0.0, radius if top is None else top, radius)
     points = radii[:, None] * normals + np.column_stack([0.0 * shift, 0.0 * shift, shift])
-    return MeshGeometry(points, np.array(triangles + lower), normals, name=name)
+    return description.MeshGeometry(points, np.array(triangles + lower), normals, name=name)
 
 
-def _revolved(profile: list[tuple[float, float, float, float]], name: str) -> MeshGeometry:
+def _revolved(
+    profile: list[tuple[float, float, float, float]], name: str
+) -> description.MeshGeometry:
     """Surface of revolution about Z, by rings from bottom to top."""
     angle = np.linspace(0.0, 2.0 * np.pi, _SECTORS, endpoint=False)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -150,7 +146,7 @@ def _revolved(profile: list[tuple[float, float, float, float]], name: str) -> Me
                 triangles.append([a, b, d])
             if profile[ring + 1][0] > 1e-12:
                 triangles.append([a, d, c])
-    return MeshGeometry(
+    return description.MeshGeometry(
         np.concatenate(points), np.array(triangles), np.concatenate(normals), name=name
     )
 
@@ -184,7 +180,7 @@ class WorldFile:
         write_document(self.root, self.buffers, path)
 
 
-def build_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldFile:
+def build_world(world: description.WorldDescription, diagnostics: Diagnostics) -> WorldFile:
     """Build one document of ``world``; properties that glTF lacks are reported."""
     placed = place_world(world, diagnostics)
     parts = _Parts()
@@ -254,8 +250,8 @@ class _Parts:
         self._images: dict[bytes, int] = {}
         self._image_views: list[dict[str, Any]] = []
         self._primitive_of: dict[bytes, dict[str, Any]] = {}
-        self._mesh_of: dict[tuple[bytes, Surface | None], int] = {}
-        self._material_of: dict[Surface, int] = {}
+        self._mesh_of: dict[tuple[bytes, description.Surface | None], int] = {}
+        self._material_of: dict[description.Surface, int] = {}
 
     def members(self) -> dict[str, Any]:
         """The members of the root that are not empty."""
@@ -272,7 +268,7 @@ class _Parts:
         }
         return {key: value for key, value in found.items() if value}
 
-    def mesh(self, geometry: MeshGeometry, surface: Surface | None) -> int:
+    def mesh(self, geometry: description.MeshGeometry, surface: description.Surface | None) -> int:
         """The mesh of a geometry and an appearance; ``None`` for a collision mesh."""
         key = (geometry.content, surface)
         if key not in self._mesh_of:
@@ -286,7 +282,7 @@ class _Parts:
             self._meshes.append(entry)
         return self._mesh_of[key]
 
-    def _primitive(self, geometry: MeshGeometry) -> dict[str, Any]:
+    def _primitive(self, geometry: description.MeshGeometry) -> dict[str, Any]:
         known = self._primitive_of.get(geometry.content)
         if known is not None:
             return known
@@ -312,7 +308,7 @@ class _Parts:
             entry["max"] = [float(v) for v in packed.max(axis=0)]
         return self._accessor(packed.tobytes(), entry, _ARRAY_BUFFER)
 
-    def _indices(self, geometry: MeshGeometry) -> int:
+    def _indices(self, geometry: description.MeshGeometry) -> int:
         kind, dtype = (_UINT16, "<u2") if len(geometry.points) < 65535 else (_UINT32, "<u4")
         packed = np.ascontiguousarray(geometry.triangles.reshape(-1), dtype=dtype)
         entry = {"componentType": kind, "count": len(packed), "type": "SCALAR"}
@@ -331,7 +327,7 @@ class _Parts:
         self._views.append(view)
         return len(self._views) - 1
 
-    def _material(self, surface: Surface) -> int:
+    def _material(self, surface: description.Surface) -> int:
         if surface not in self._material_of:
             *color, alpha = surface.color
             look: dict[str, Any] = {

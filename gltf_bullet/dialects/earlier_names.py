@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, note
 from gltf_bullet.dialects.omi.older_joints import with_present_joints
 from gltf_bullet.gltf.fields import JsonObject
 
-EXTENSION_EARLIER_NAME = IssueKind(
+EXTENSION_EARLIER_NAME = note(
     "EXTENSION_EARLIER_NAME",
-    Severity.INFO,
     "{got} is an earlier name of {present}; it is read, and written, as that one",
 )
 

@@ -5,60 +5,44 @@ KHR_physics_rigid_bodies, "Collision Filtering"; MSFT_CollisionPrimitives has th
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
-from gltf_bullet.coverage import approximated, covers
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import warning
 from gltf_bullet.dialects.reading import known_keys, read_property, report_unknown
-from gltf_bullet.gltf.fields import JsonObject
+from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import CollisionFilter
 from gltf_bullet.model.properties import FILTER, Dialect, Property
+from gltf_bullet.records import replace
 
-FILTER_BOTH_LISTS = IssueKind(
+FILTER_BOTH_LISTS = warning(
     "FILTER_BOTH_LISTS",
-    Severity.WARNING,
     "the filter has collideWithSystems and notCollideWithSystems; must have at most one of them; "
     "{used}",
 )
-
-COVERAGE: Final = covers(
-    "Materials and filters",
-    approximated(
-        "collideWithSystems", "notCollideWithSystems", when="both", by=FILTER_BOTH_LISTS,
-        how="what the first admits and the second does not refuse; an empty one says nothing",
-    ),
-)  # fmt: skip
 
 FILTER_KEYS: Final = FILTER.names(Dialect.KHR)
 SYSTEMS: Final = FILTER["collisionSystems"]
 _KNOWN: Final = known_keys(*FILTER.names(Dialect.KHR))
 
 
-def parse_filter(entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> CollisionFilter:
+def parse_filter(entry: Reader) -> CollisionFilter:
     """An entry of a ``collisionFilters`` table."""
-    report_unknown(entry, _KNOWN, FILTER.what, at, diagnostics)
-    return read_filter(entry, at, diagnostics)
+    report_unknown(entry, _KNOWN, FILTER.what)
+    return read_filter(entry)
 
 
-def read_filter(
-    owner: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, systems: Property = SYSTEMS
-) -> CollisionFilter:
+def read_filter(owner: Reader, *, systems: Property = SYSTEMS) -> CollisionFilter:
     """The filter lists of ``owner``, which may hold other things too.
 
     Args:
         owner: The object.
-        at: Its place.
-        diagnostics: Takes what is wrong.
         systems: The first list, as the object calls it.
     """
     values = {
-        entry.field: read_property(
-            owner, systems if entry is SYSTEMS else entry, at, diagnostics, Dialect.KHR
-        )
+        entry.field: read_property(owner, systems if entry is SYSTEMS else entry, Dialect.KHR)
         for entry in FILTER
     }
-    found = CollisionFilter(**values, pointer=at)
+    found = CollisionFilter(**values, pointer=owner.at)
     if found.collide_with is None or found.not_collide_with is None:
         return found
     # Exporters that write every member write empty lists for what is not stated.
@@ -67,7 +51,7 @@ def read_filter(
         if found.collide_with and found.not_collide_with
         else "an empty one says nothing"
     )
-    diagnostics.report(FILTER_BOTH_LISTS, at, used=used)
+    owner.report(FILTER_BOTH_LISTS, used=used)
     return replace(
         found,
         collide_with=found.collide_with or None,

@@ -18,14 +18,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from gltf_bullet.coverage import approximated, covers, exact, ignored
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
 from gltf_bullet.dialects.reading import (
     AS_EMPTY,
-    NEGATIVE_AS_UNLIMITED,
     keys_of,
     known_keys,
     read_entry,
@@ -34,16 +31,7 @@ from gltf_bullet.dialects.reading import (
     require,
 )
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import (
-    ABSENCE_MENDED,
-    RANGE_MENDED,
-    JsonObject,
-    out_of_range,
-    read_index,
-    read_indices,
-    read_objects,
-    read_string,
-)
+from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import (
     DofKind,
     DriveMode,
@@ -52,119 +40,61 @@ from gltf_bullet.model import (
     JointDescription,
     JointDrive,
     JointLimit,
+    properties,
 )
-from gltf_bullet.model.properties import (
-    DRIVE,
-    JOINT,
-    JOINT_EXTRAS,
-    LIMIT,
-    Dialect,
-    Property,
-)
+from gltf_bullet.records import replace
 
-LIMIT_WITHOUT_AXES = IssueKind(
+# OMI: "the joint limit ... is invalid"; its joint is not.
+LIMIT_WITHOUT_AXES = warning(
     "LIMIT_WITHOUT_AXES",
-    Severity.WARNING,  # OMI: "the joint limit ... is invalid"; its joint is not
     "the limit names no axes; must have linearAxes or angularAxes; it is left out",
 )
-LIMIT_BOTH_AXES = IssueKind(
+LIMIT_BOTH_AXES = warning(
     "LIMIT_BOTH_AXES",
-    Severity.WARNING,
     "the limit has linearAxes and angularAxes; must have exactly one of them; both count, as two "
     "limits",
 )
-LIMIT_AXES_EMPTY = IssueKind(
-    "LIMIT_AXES_EMPTY",
-    Severity.WARNING,
-    "{key} is empty; must hold one to three axes; it limits nothing",
+LIMIT_AXES_EMPTY = warning(
+    "LIMIT_AXES_EMPTY", "{key} is empty; must hold one to three axes; it limits nothing"
 )
-AXIS_REPEATED = IssueKind(
-    "AXIS_REPEATED",
-    Severity.WARNING,
-    "{key} is {got}; must name each axis at most once; it counts once",
+AXIS_REPEATED = warning(
+    "AXIS_REPEATED", "{key} is {got}; must name each axis at most once; it counts once"
 )
-LIMIT_RANGE_EMPTY = IssueKind(
+LIMIT_RANGE_EMPTY = warning(
     "LIMIT_RANGE_EMPTY",
-    Severity.WARNING,
     "min is {minimum:g} and max is {maximum:g}; must be min <= max; they are swapped",
 )
-LIMIT_RESTRICTS_NOTHING = IssueKind(
+LIMIT_RESTRICTS_NOTHING = warning(
     "LIMIT_RESTRICTS_NOTHING",
-    Severity.WARNING,
     "the limit has neither min nor max; should have one of them; it restricts nothing",
 )
-LIMIT_WITHOUT_RANGE_LOCKED = IssueKind(
+LIMIT_WITHOUT_RANGE_LOCKED = warning(
     "LIMIT_WITHOUT_RANGE_LOCKED",
-    Severity.WARNING,
     "the limit has neither min nor max; should have both; its axes are locked at 0",
 )
-LIMIT_ONE_SIDED = IssueKind(
+LIMIT_ONE_SIDED = warning(
     "LIMIT_ONE_SIDED",
-    Severity.WARNING,
     "the limit has no {key}; should have both min and max; it is taken as unbounded on that side",
 )
-DRIVE_PAIR_INCOMPLETE = IssueKind(
+DRIVE_PAIR_INCOMPLETE = warning(
     "DRIVE_PAIR_INCOMPLETE",
-    Severity.WARNING,
     "the drive has {key} without {missing}; should have both; {missing} is taken as 0",
 )
-DRIVE_GAIN_UNUSED = IssueKind(
+DRIVE_GAIN_UNUSED = warning(
     "DRIVE_GAIN_UNUSED",
-    Severity.WARNING,
     "the drive has {key} without {missing}; should have both; {key} has no effect",
 )
 
-DRIVE_WORD_UNKNOWN = IssueKind(
+DRIVE_WORD_UNKNOWN = warning(
     "DRIVE_WORD_UNKNOWN",
-    Severity.WARNING,
     "the drive's {key} is {got}, which is neither {known}; the drive is left out",
 )
 
-JOINT_MIMIC_UNUSABLE = IssueKind(
+JOINT_MIMIC_UNUSABLE = warning(
     "JOINT_MIMIC_UNUSABLE",
-    Severity.WARNING,
     "the mimic rule {got} names no other joint of the file by its node's name, with numbers for "
     "multiplier and offset; it is ignored",
 )
-
-COVERAGE: Final = covers(
-    "Joints",
-    exact(
-        "physicsJoints", "joint",
-        shown_by="tests/dialects/test_joints.py::test_every_property_of_a_limit_is_read",
-    ),
-    approximated(
-        "min", "max", when="min above max", by=LIMIT_RANGE_EMPTY, how="they are swapped"
-    ),
-    ignored("limits", when="both ends at the same infinity", by=RANGE_MENDED),
-    ignored("limits", when="neither min nor max", by=LIMIT_RESTRICTS_NOTHING),
-    approximated(
-        "linearAxes", "angularAxes", when="both, in KHR and MSFT", by=LIMIT_BOTH_AXES,
-        how="as two limits",
-    ),
-    approximated(
-        "stiffness", "springConstant", when="of a limit, negative, in KHR and MSFT",
-        by=NEGATIVE_AS_UNLIMITED, how="rigid, as OMI says it",
-    ),
-    approximated(
-        "damping", "springDamping", when="negative", by=RANGE_MENDED, how="0 is used"
-    ),
-    approximated(
-        "positionTarget", "velocityTarget", "stiffness", "damping",
-        when="KHR, one of a pair missing",
-        by=DRIVE_PAIR_INCOMPLETE,
-    ),
-    ignored("type", "mode", when="another word", by=DRIVE_WORD_UNKNOWN),
-    ignored("drives", when="without type or axis", by=ABSENCE_MENDED),
-    approximated(
-        "maxForce", when="negative, in KHR", by=NEGATIVE_AS_UNLIMITED, how="unlimited, as in OMI"
-    ),
-    approximated(
-        "stiffness", when="of a drive, negative", by=RANGE_MENDED, how="0 is used"
-    ),
-    approximated("mode", when="missing", by=ABSENCE_MENDED, how="force is used"),
-    ignored("stiffness", "damping", when="OMI, without a target", by=DRIVE_GAIN_UNUSED),
-)  # fmt: skip
 
 T = TypeVar("T")
 
@@ -175,192 +105,174 @@ _DRIVE_LEFT_OUT: Final = "the drive is left out"
 _FORCE: Final = "force is used"
 
 _DESCRIPTION_KEYS: Final = known_keys("limits", "drives")
-_JOINT_KEYS: Final = known_keys("connectedNode", "joint", *JOINT.names(Dialect.KHR))
+_JOINT_KEYS: Final = known_keys(
+    "connectedNode", "joint", *properties.JOINT.names(properties.Dialect.KHR)
+)
 _AXES_KEYS: Final = known_keys("linearAxes", "angularAxes")
 _DRIVE_KEYS: Final = known_keys("type", "mode", "axis")
 _AXES: Final = {"linearAxes": DofKind.LINEAR, "angularAxes": DofKind.ANGULAR}
 _KINDS: Final = {kind.value: kind for kind in DofKind}
 _MODES: Final = {mode.value: mode for mode in DriveMode}
 _GAIN_OF_TARGET: Final = {"positionTarget": "stiffness", "velocityTarget": "damping"}
-_LOCKING: Final = (Dialect.MSFT_LATER, Dialect.MSFT_CAMEL)
+_LOCKING: Final = (properties.Dialect.MSFT_LATER, properties.Dialect.MSFT_CAMEL)
 """Dialects whose limits lock their axes at 0 without a range; elsewhere they restrict nothing."""
 
 
 # --- joints on nodes, and their descriptions ------------------------------------------------------
 
 
-def parse_joint_description(
-    entry: JsonObject,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    *,
-    dialect: Dialect,
-) -> JointDescription:
+def parse_joint_description(entry: Reader, *, dialect: properties.Dialect) -> JointDescription:
     """An entry of ``physicsJoints``; limits and drives that are wrong are left out."""
-    report_unknown(entry, _DESCRIPTION_KEYS, "a joint description", at, diagnostics)
+    report_unknown(entry, _DESCRIPTION_KEYS, "a joint description")
     limits = tuple(
         limit
-        for _, pointer, item in read_objects(entry, "limits", at, diagnostics, instead=AS_EMPTY)
-        for limit in parse_limit(item, pointer, diagnostics, dialect)
+        for item in entry.entries("limits", instead=AS_EMPTY)
+        for limit in parse_limit(item, dialect)
     )
     drives = tuple(
         drive
-        for _, pointer, item in read_objects(entry, "drives", at, diagnostics, instead=AS_EMPTY)
-        if (drive := _parse_drive(item, pointer, diagnostics, dialect)) is not None
+        for item in entry.entries("drives", instead=AS_EMPTY)
+        if (drive := _parse_drive(item, dialect)) is not None
     )
-    return JointDescription(limits=limits, drives=drives, pointer=at)
+    return JointDescription(limits=limits, drives=drives, pointer=entry.at)
 
 
 def parse_node_joint(
-    joint: JsonObject,
+    joint: Reader,
     node: int,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
     table: Sequence[JointDescription],
     *,
     node_count: int,
+    dialect: properties.Dialect = properties.Dialect.KHR,
+    known: frozenset[str] = _JOINT_KEYS,
 ) -> Joint | None:
-    """The joint on ``node`` in KHR or OMI; ``None`` where a reference is missing or wrong."""
-    report_unknown(joint, _JOINT_KEYS, JOINT.what, at, diagnostics)
-    for key, what in (("connectedNode", "a node"), ("joint", "a physics joint")):
-        require(joint, key, f"the index of {what}", at, diagnostics, instead=JOINT_LEFT_OUT)
-    connected = read_index(
-        joint,
-        "connectedNode",
-        at,
-        diagnostics,
-        count=node_count,
-        instead=JOINT_LEFT_OUT,
-        refers=True,
-    )
-    description = read_entry(joint, "joint", at, diagnostics, table, instead=JOINT_LEFT_OUT)
-    values = read_values(joint, JOINT, at, diagnostics, Dialect.KHR)
-    if connected is None or description is None:
+    """The joint on ``node``; ``None`` where a reference is missing or wrong.
+
+    MSFT: without ``connectedNode`` it holds on to "a fixed point in space".
+    """
+    is_msft = dialect in _LOCKING
+    msft, khr = ("jointLimits", "an entry of physicsJointLimits"), ("joint", "a physics joint")
+    key, what = msft if is_msft else khr
+    report_unknown(joint, known, properties.JOINT.what)
+    if not is_msft:
+        require(joint, "connectedNode", "the index of a node", instead=JOINT_LEFT_OUT)
+    require(joint, key, f"the index of {what}", instead=JOINT_LEFT_OUT)
+    # In MSFT -1 for none says that it holds on to the world.
+    means_none = is_msft and joint.get("connectedNode", -1) == -1
+    instead = "the joint holds on to the world" if means_none else JOINT_LEFT_OUT
+    connected = joint.index("connectedNode", count=node_count, instead=instead, refers=True)
+    description = read_entry(joint, key, table, instead=JOINT_LEFT_OUT)
+    values = read_values(joint, properties.JOINT, dialect)
+    if description is None or (connected is None and not means_none):
         return None
-    return Joint(node=node, connected_node=connected, description=description, **values, pointer=at)
+    return Joint(
+        node=node, connected_node=connected, description=description, **values, pointer=joint.at
+    )
 
 
 # --- limits --------------------------------------------------------------------------------------
 
 
-def parse_limit(
-    entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics, dialect: Dialect
-) -> tuple[JointLimit, ...]:
+def parse_limit(entry: Reader, dialect: properties.Dialect) -> tuple[JointLimit, ...]:
     """The limits that one object states: one, two in OMI with both lists, none where it is wrong.
 
     OMI: a limit may hold linear and angular axes, and an empty list means "not limited".
     """
-    is_omi = dialect is Dialect.OMI
-    report_unknown(entry, keys_of(LIMIT, dialect) | _AXES_KEYS, LIMIT.what, at, diagnostics)
+    is_omi = dialect is properties.Dialect.OMI
+    report_unknown(entry, keys_of(properties.LIMIT, dialect) | _AXES_KEYS, properties.LIMIT.what)
     axes_by_kind = {
         kind: axes
         for key, kind in _AXES.items()
-        if (axes := _read_axes(entry, key, at, diagnostics, may_be_empty=is_omi))
+        if (axes := _read_axes(entry, key, may_be_empty=is_omi))
     }
-    values = _read_limit_values(entry, at, diagnostics, dialect)
+    values = _read_limit_values(entry, dialect)
     present = [key for key in _AXES if key in entry]
     if len([key for key in present if entry[key] != []]) == 2 and not is_omi:
-        diagnostics.report(LIMIT_BOTH_AXES, at)
+        entry.report(LIMIT_BOTH_AXES)
     if not axes_by_kind:
         # A list that is there but wrong was reported by itself.
         if not present or (is_omi and all(entry[key] == [] for key in present)):
-            diagnostics.report(LIMIT_WITHOUT_AXES, at)
+            entry.report(LIMIT_WITHOUT_AXES)
         return ()
     minimum, maximum = values["minimum"], values["maximum"]
     if minimum > maximum:
         # What turning an axis around leaves of a range in exporters that only change the signs.
-        diagnostics.report(LIMIT_RANGE_EMPTY, at, minimum=minimum, maximum=maximum)
+        entry.report(LIMIT_RANGE_EMPTY, minimum=minimum, maximum=maximum)
         values |= {"minimum": maximum, "maximum": minimum}
     elif minimum == maximum and math.isinf(minimum):
         # Numbers that count as unlimited, of a bound that nothing then reaches.
         key = "min" if minimum > 0.0 else "max"
-        out_of_range(
-            key, entry[key], "within reach", at / key, diagnostics, "the limit is left out"
-        )
+        entry.out_of_range(key, entry[key], "within reach", "the limit is left out")
         return ()
     return tuple(
-        JointLimit(kind=kind, axes=axes, **values, pointer=at)
+        JointLimit(kind=kind, axes=axes, **values, pointer=entry.at)
         for kind, axes in axes_by_kind.items()
     )
 
 
-def _read_axes(
-    entry: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, *, may_be_empty: bool
-) -> tuple[int, ...]:
-    axes = read_indices(entry, key, at, diagnostics, count=3, instead="it is left out")
+def _read_axes(entry: Reader, key: str, *, may_be_empty: bool) -> tuple[int, ...]:
+    axes = entry.indices(key, count=3, instead="it is left out")
     if axes is None:
         return ()
     if entry[key] == [] and not may_be_empty:
-        diagnostics.report(LIMIT_AXES_EMPTY, at / key, key=key)
+        entry.report(LIMIT_AXES_EMPTY, key, key=key)
     distinct = tuple(sorted(set(axes)))
     if len(distinct) != len(axes):
-        diagnostics.report(AXIS_REPEATED, at / key, key=key, got=list(axes)[:10])
+        entry.report(AXIS_REPEATED, key, key=key, got=list(axes)[:10])
     return distinct
 
 
-def _read_limit_values(
-    entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics, dialect: Dialect
-) -> dict[str, Any]:
+def _read_limit_values(entry: Reader, dialect: properties.Dialect) -> dict[str, Any]:
     """Range and softness; an absent side of the range is infinite."""
     given: dict[str, Any] = {}
     if "min" not in entry and "max" not in entry:
         if dialect in _LOCKING:
-            diagnostics.report(LIMIT_WITHOUT_RANGE_LOCKED, at)
+            entry.report(LIMIT_WITHOUT_RANGE_LOCKED)
             given = {"minimum": 0.0, "maximum": 0.0}
         else:
-            diagnostics.report(LIMIT_RESTRICTS_NOTHING, at)
+            entry.report(LIMIT_RESTRICTS_NOTHING)
     elif dialect in _LOCKING:
         for key in ("min", "max"):
             if key not in entry:
                 # MSFT: "Each constraint contains a min and max parameter", nothing on its absence.
-                diagnostics.report(LIMIT_ONE_SIDED, at, key=key)
-    return read_values(entry, LIMIT, at, diagnostics, dialect, given=given)
+                entry.report(LIMIT_ONE_SIDED, key=key)
+    return read_values(entry, properties.LIMIT, dialect, given=given)
 
 
 # --- drives --------------------------------------------------------------------------------------
 
 
-def _parse_drive(
-    entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics, dialect: Dialect
-) -> JointDrive | None:
+def _parse_drive(entry: Reader, dialect: properties.Dialect) -> JointDrive | None:
     """One drive; ``None`` where its type or axis is missing or wrong, or its mode another word."""
-    report_unknown(entry, keys_of(DRIVE, dialect) | _DRIVE_KEYS, DRIVE.what, at, diagnostics)
-    require(entry, "type", "linear or angular", at, diagnostics, instead=_DRIVE_LEFT_OUT)
-    require(entry, "mode", "force or acceleration", at, diagnostics, instead=_FORCE)
-    require(entry, "axis", "0, 1 or 2", at, diagnostics, instead=_DRIVE_LEFT_OUT)
-    kind = _word(entry, "type", at, diagnostics, _KINDS, instead=_DRIVE_LEFT_OUT)
-    mode = _word(entry, "mode", at, diagnostics, _MODES, instead=_FORCE)
+    report_unknown(entry, keys_of(properties.DRIVE, dialect) | _DRIVE_KEYS, properties.DRIVE.what)
+    require(entry, "type", "linear or angular", instead=_DRIVE_LEFT_OUT)
+    require(entry, "mode", "force or acceleration", instead=_FORCE)
+    require(entry, "axis", "0, 1 or 2", instead=_DRIVE_LEFT_OUT)
+    kind = _word(entry, "type", _KINDS, instead=_DRIVE_LEFT_OUT)
+    mode = _word(entry, "mode", _MODES, instead=_FORCE)
     if not isinstance(entry.get("mode"), str):
         mode = DriveMode.FORCE
-    axis = read_index(entry, "axis", at, diagnostics, count=3, instead=_DRIVE_LEFT_OUT)
-    values = read_values(entry, DRIVE, at, diagnostics, dialect)
-    if dialect is Dialect.OMI:
-        _drop_gains_without_targets(entry, at, diagnostics, values)
+    axis = entry.index("axis", count=3, instead=_DRIVE_LEFT_OUT)
+    values = read_values(entry, properties.DRIVE, dialect)
+    if dialect is properties.Dialect.OMI:
+        _drop_gains_without_targets(entry, values)
     else:
-        _report_incomplete_pairs(entry, at, diagnostics)
+        _report_incomplete_pairs(entry)
     if kind is None or mode is None or axis is None:
         return None
-    return JointDrive(kind=kind, axis=axis, mode=mode, **values, pointer=at)
+    return JointDrive(kind=kind, axis=axis, mode=mode, **values, pointer=entry.at)
 
 
-def _word(
-    entry: JsonObject,
-    key: str,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    known: Mapping[str, T],
-    *,
-    instead: str,
-) -> T | None:
+def _word(entry: Reader, key: str, known: Mapping[str, T], *, instead: str) -> T | None:
     """The meaning of a word; the schemas of KHR and OMI allow any string."""
-    value = read_string(entry, key, at, diagnostics, instead=instead)
+    value = entry.string(key, instead=instead)
     if value is not None and value not in known:
         words = " nor ".join(known)
-        diagnostics.report(DRIVE_WORD_UNKNOWN, at / key, key=key, got=repr(value[:60]), known=words)
+        entry.report(DRIVE_WORD_UNKNOWN, key, key=key, got=repr(value[:60]), known=words)
     return None if value is None else known.get(value)
 
 
-def _report_incomplete_pairs(entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> None:
+def _report_incomplete_pairs(entry: Reader) -> None:
     """Report targets without gains and gains without targets, whose target is taken as 0.
 
     KHR drive schema, ``dependencies``; published files break them (Joint_08 to _10).
@@ -368,12 +280,10 @@ def _report_incomplete_pairs(entry: JsonObject, at: JsonPointer, diagnostics: Di
     for target, gain in _GAIN_OF_TARGET.items():
         if (target in entry) != (gain in entry):
             key, missing = (target, gain) if target in entry else (gain, target)
-            diagnostics.report(DRIVE_PAIR_INCOMPLETE, at, key=key, missing=missing)
+            entry.report(DRIVE_PAIR_INCOMPLETE, key=key, missing=missing)
 
 
-def _drop_gains_without_targets(
-    entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics, values: dict[str, Any]
-) -> None:
+def _drop_gains_without_targets(entry: Reader, values: dict[str, Any]) -> None:
     """Set the gains to 0 that have no target to work towards.
 
     OMI_physics_joint, "Joint Drives": without a position target the drive "is not a spring",
@@ -383,7 +293,7 @@ def _drop_gains_without_targets(
         return
     for target, gain in _GAIN_OF_TARGET.items():
         if values[gain] and target not in entry:
-            diagnostics.report(DRIVE_GAIN_UNUSED, at, key=gain, missing=target)
+            entry.report(DRIVE_GAIN_UNUSED, key=gain, missing=target)
             values[gain] = 0.0
 
 
@@ -405,12 +315,12 @@ def with_extras(
         if "mimic" in own and coupling is None:
             at = ROOT / "nodes" / number / "extras" / EXTRAS / "mimic"
             diagnostics.report(JOINT_MIMIC_UNUSABLE, at, got=repr(own["mimic"])[:80])
-        stated = {e.field: _extra(own.get(e.key), e) for e in JOINT_EXTRAS}
+        stated = {e.field: _extra(own.get(e.key), e) for e in properties.JOINT_EXTRAS}
         found[number] = replace(joint, coupling=coupling, **stated)
     return found
 
 
-def _extra(value: object, entry: Property) -> Any:
+def _extra(value: object, entry: properties.Property) -> Any:
     return value in (True, 1) if entry.is_boolean else _number(value) or entry.default
 
 

@@ -7,53 +7,36 @@ from __future__ import annotations
 
 from typing import Final
 
-from gltf_bullet.coverage import approximated, covers
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import warning
 from gltf_bullet.dialects.reading import AS_ABSENT, keys_of, read_values, report_unknown
-from gltf_bullet.gltf.fields import JsonObject, read_string
+from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import CombineMode, PhysicsMaterial
 from gltf_bullet.model.properties import MATERIAL, WORD, Dialect, Property
 
-COMBINE_MODE_UNKNOWN = IssueKind(
+COMBINE_MODE_UNKNOWN = warning(
     "COMBINE_MODE_UNKNOWN",
-    Severity.WARNING,
     '{key} is "{got}"; must be average, minimum, maximum or multiply; average is used',
-)
-
-COVERAGE: Final = covers(
-    "Materials and filters",
-    approximated(
-        "frictionCombine", "restitutionCombine", when="another word", by=COMBINE_MODE_UNKNOWN
-    ),
 )
 
 _MODES: Final = {mode.value: mode for mode in CombineMode}
 
 
-def parse_material(
-    entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, dialect: Dialect
-) -> PhysicsMaterial:
+def parse_material(entry: Reader, *, dialect: Dialect) -> PhysicsMaterial:
     """A material, with what the dialect makes of a combine mode that is not stated."""
-    report_unknown(entry, keys_of(MATERIAL, dialect), MATERIAL.what, at, diagnostics)
+    report_unknown(entry, keys_of(MATERIAL, dialect), MATERIAL.what)
     readers = {WORD: _read_mode}
-    values = read_values(entry, MATERIAL, at, diagnostics, dialect, readers=readers)
-    return PhysicsMaterial(**values, pointer=at)
+    values = read_values(entry, MATERIAL, dialect, readers=readers)
+    return PhysicsMaterial(**values, pointer=entry.at)
 
 
-def _read_mode(
-    owner: JsonObject,
-    entry: Property,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    dialect: Dialect,
-) -> CombineMode | None:
-    stated = read_string(owner, entry.key, at, diagnostics, instead=AS_ABSENT)
+def _read_mode(owner: Reader, entry: Property, dialect: Dialect) -> CombineMode | None:
+    stated = owner.string(entry.key, instead=AS_ABSENT)
     if stated is None:
         unstated: CombineMode | None = entry.default_in(dialect)
         return unstated
     # MSFT spells the modes in capitals, KHR and OMI in lower case; files mix them up.
     mode = _MODES.get(stated.lower())
     if mode is None:
-        diagnostics.report(COMBINE_MODE_UNKNOWN, at / entry.key, key=entry.key, got=stated[:60])
+        owner.report(COMBINE_MODE_UNKNOWN, entry.key, key=entry.key, got=stated[:60])
         return CombineMode.AVERAGE
     return mode

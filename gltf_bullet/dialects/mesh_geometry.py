@@ -7,34 +7,32 @@ differs (child transforms, skins, morph weights) is kept.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.dialects.reading import require
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, warning
+from gltf_bullet.dialects.reading import known_keys, report_unknown, require
 from gltf_bullet.dialects.shape_table import SHAPE_LEFT_OUT
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import JsonObject, read_index
+from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import MeshPart, MeshShape, Shape
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import FloatArray, matrices_from_trs
 
-GEOMETRY_NODE_WITHOUT_MESH = IssueKind(
+GEOMETRY_NODE_WITHOUT_MESH = warning(
     "GEOMETRY_NODE_WITHOUT_MESH",
-    Severity.WARNING,
     "node {got} has no mesh, nor has a node below it; must have one to give a collision geometry; "
     "whatever has it is left out",
 )
-NODE_WEIGHTS_MISSING = IssueKind(
+NODE_WEIGHTS_MISSING = warning(
     "NODE_WEIGHTS_MISSING",
-    Severity.WARNING,
     "the shape has useNodeWeights but node {got} has no weights; must have them; "
     "the mesh's own weights are used",
 )
-WEIGHTS_COUNT = IssueKind(
+WEIGHTS_COUNT = warning(
     "WEIGHTS_COUNT",
-    Severity.WARNING,
     "{got} weights are given for mesh {mesh}, which has {count} morph targets; "
     "must be one for each; the mesh's own weights are used",
 )
@@ -95,32 +93,25 @@ def shape_on_node(
 
 
 def read_mesh(
-    block: JsonObject,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    document: Document,
-    *,
-    convex_hull: bool,
+    block: Reader, document: Document, *, convex_hull: bool, what: str | None = None
 ) -> MeshShape | None:
-    """The mesh that the required member ``mesh`` names by index, undeformed."""
-    if not require(block, "mesh", "the index of a mesh", at, diagnostics, instead=SHAPE_LEFT_OUT):
+    """The mesh that the required member ``mesh`` names by index, undeformed.
+
+    ``what`` names the kind of block if it has no other members.
+    """
+    if what is not None:
+        report_unknown(block, known_keys("mesh"), what)
+    if not require(block, "mesh", "the index of a mesh", instead=SHAPE_LEFT_OUT):
         return None
     count = document.count("meshes")
-    mesh = read_index(
-        block, "mesh", at, diagnostics, count=count, instead=SHAPE_LEFT_OUT, refers=True
-    )
+    mesh = block.index("mesh", count=count, instead=SHAPE_LEFT_OUT, refers=True)
     if mesh is None:
         return None
-    return MeshShape(parts=(MeshPart(mesh=mesh),), convex_hull=convex_hull, pointer=at)
+    return MeshShape(parts=(MeshPart(mesh=mesh),), convex_hull=convex_hull, pointer=block.at)
 
 
 def mesh_of_node(
-    node: int,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    document: Document,
-    *,
-    convex_hull: bool,
+    node: int, owner: Reader, document: Document, *, convex_hull: bool
 ) -> MeshShape | None:
     """The meshes of ``node`` and of all nodes below it, in the frame of ``node``.
 
@@ -144,9 +135,9 @@ def mesh_of_node(
             below = local if shape_from_current is None else shape_from_current @ local
             stack.append((child, below, is_animated or child in animated))
     if not parts:
-        diagnostics.report(GEOMETRY_NODE_WITHOUT_MESH, at, got=node)
+        owner.report(GEOMETRY_NODE_WITHOUT_MESH, got=node)
         return None
-    return MeshShape(parts=tuple(parts), convex_hull=convex_hull, pointer=at)
+    return MeshShape(parts=tuple(parts), convex_hull=convex_hull, pointer=owner.at)
 
 
 def _animated_nodes(document: Document) -> frozenset[int]:

@@ -13,8 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from gltf_bullet import number_ranges
-from gltf_bullet.coverage import approximated, covers, refused
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import error, warning
 from gltf_bullet.dialects.reading import (
     AS_ABSENT,
     keys_of,
@@ -22,72 +21,50 @@ from gltf_bullet.dialects.reading import (
     read_vector,
     report_unknown,
 )
-from gltf_bullet.gltf.fields import JsonObject, read_numbers, read_optional_number
+from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import Motion
 from gltf_bullet.model.properties import MASS, MOTION, Dialect, Property
 from gltf_bullet.transforms import FloatArray, Quat, Vec3, quats_from_matrices
 
-MASS_NEGATIVE = IssueKind(
-    "MASS_NEGATIVE", Severity.ERROR, "mass is {got:g} kg; must be >= 0 (0 means infinite)"
-)
-INERTIA_NEGATIVE = IssueKind(
+MASS_NEGATIVE = error("MASS_NEGATIVE", "mass is {got:g} kg; must be >= 0 (0 means infinite)")
+INERTIA_NEGATIVE = warning(
     "INERTIA_NEGATIVE",
-    Severity.WARNING,
     "{key} has a principal moment of {got:g} kg m^2; must be >= 0; the shapes' inertia is used",
 )
-TENSOR_NOT_SYMMETRIC = IssueKind(
+TENSOR_NOT_SYMMETRIC = warning(
     "TENSOR_NOT_SYMMETRIC",
-    Severity.WARNING,
     "{key} is not symmetric (largest difference {got:g}); must be; its symmetric part is used",
-)
-
-COVERAGE: Final = covers(
-    "Motions",
-    refused("mass", when="negative", by=MASS_NEGATIVE),
-    approximated("inertiaDiagonal", "inertiaTensor", when="negative", by=INERTIA_NEGATIVE),
 )
 
 _DIAGONAL: Final = MOTION["inertiaDiagonal"]
 _IDENTITY: Final[Quat] = (0.0, 0.0, 0.0, 1.0)
 
 
-def parse_motion(
-    motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics, dialect: Dialect
-) -> Motion:
+def parse_motion(motion: Reader, dialect: Dialect) -> Motion:
     """A motion object of KHR, or of MSFT_rigid_bodies, which has another default."""
-    report_unknown(motion, keys_of(MOTION, dialect), MOTION.what, at, diagnostics)
-    diagonal = read_inertia_diagonal(motion, at, diagnostics)
+    report_unknown(motion, keys_of(MOTION, dialect), MOTION.what)
+    diagonal = read_inertia_diagonal(motion)
     if diagonal is not None:
         x, y, z = map(_finite_or_infinite, diagonal)
         diagonal = (x, y, z)
-    return read_motion(motion, at, diagnostics, dialect, inertia_diagonal=diagonal)
+    return read_motion(motion, dialect, inertia_diagonal=diagonal)
 
 
-def read_motion(
-    motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics, dialect: Dialect, **given: Any
-) -> Motion:
+def read_motion(motion: Reader, dialect: Dialect, **given: Any) -> Motion:
     """A motion, of which the dialect writes the ``given`` fields in its own way."""
     readers = {MASS: _read_mass}
-    values = read_values(motion, MOTION, at, diagnostics, dialect, readers=readers, given=given)
-    return Motion(**values, pointer=at)
+    values = read_values(motion, MOTION, dialect, readers=readers, given=given)
+    return Motion(**values, pointer=motion.at)
 
 
-def _read_mass(
-    owner: JsonObject,
-    entry: Property,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    dialect: Dialect,
-) -> float | None:
+def _read_mass(owner: Reader, entry: Property, dialect: Dialect) -> float | None:
     """Mass [kg]; the default where absent or wrong (``None``: from the shapes), infinite for 0."""
     default: float | None = entry.default_in(dialect)
-    mass = read_optional_number(
-        owner, entry.key, at, diagnostics, instead=AS_ABSENT, allowed=entry.carried
-    )
+    mass = owner.number(entry.key, default=None, instead=AS_ABSENT, allowed=entry.carried)
     if mass is None:
         return default
     if mass < 0.0:
-        diagnostics.report(MASS_NEGATIVE, at / entry.key, got=mass)
+        owner.report(MASS_NEGATIVE, entry.key, got=mass)
         return default
     return _finite_or_infinite(mass)
 
@@ -97,37 +74,25 @@ def _finite_or_infinite(value: float) -> float:
     return math.inf if value == 0.0 else value
 
 
-def read_inertia_diagonal(
-    motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics
-) -> Vec3 | None:
+def read_inertia_diagonal(motion: Reader) -> Vec3 | None:
     """The moments [kg m^2] as written, zeros and all; ``None`` where absent or wrong."""
-    diagonal = read_vector(motion, _DIAGONAL, at, diagnostics, Dialect.KHR)
+    diagonal = read_vector(motion, _DIAGONAL, Dialect.KHR)
     if diagonal is None:
         return None
     smallest = min(diagonal)
     if smallest < 0.0:
         key = _DIAGONAL.key
-        diagnostics.report(INERTIA_NEGATIVE, at / key, key=key, got=smallest)
+        motion.report(INERTIA_NEGATIVE, key, key=key, got=smallest)
         return None
     return diagonal
 
 
-def read_inertia_tensor(
-    owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics
-) -> tuple[Vec3 | None, Quat]:
+def read_inertia_tensor(owner: Reader, key: str) -> tuple[Vec3 | None, Quat]:
     """Principal moments [kg m^2] and the rotation (xyzw) from principal to node axes.
 
     ``None`` where absent or wrong: the shapes' inertia. A moment of 0 is infinite, as for mass.
     """
-    numbers = read_numbers(
-        owner,
-        key,
-        at,
-        diagnostics,
-        count=9,
-        instead=AS_ABSENT,
-        allowed=number_ranges.INERTIA_TENSOR,
-    )
+    numbers = owner.numbers(key, count=9, instead=AS_ABSENT, allowed=number_ranges.INERTIA_TENSOR)
     if numbers is None:
         return None, _IDENTITY
     tensor = np.array(numbers).reshape(3, 3)
@@ -136,11 +101,11 @@ def read_inertia_tensor(
     tensor = tensor / scale
     skew = float(np.abs(tensor - tensor.T).max())
     if skew > 1e-5:
-        diagnostics.report(TENSOR_NOT_SYMMETRIC, at / key, key=key, got=skew * scale)
+        owner.report(TENSOR_NOT_SYMMETRIC, key, key=key, got=skew * scale)
     moments, rotation = _principal_inertia(0.5 * (tensor + tensor.T))
     smallest = min(moments)
     if smallest < -1e-6:
-        diagnostics.report(INERTIA_NEGATIVE, at / key, key=key, got=smallest * scale)
+        owner.report(INERTIA_NEGATIVE, key, key=key, got=smallest * scale)
         return None, _IDENTITY
     # Rounding leaves 1e-17 where a component is 0, and 0 means something else.
     x, y, z = (_finite_or_infinite(0.0 if moment < 1e-12 else moment * scale) for moment in moments)

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, note
 from gltf_bullet.dialects.parts import node_extension_pointer
 from gltf_bullet.dialects.registry import NODE_EXTENSIONS
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.model.properties import Dialect
 
-DIALECT_SHADOWED = IssueKind(
-    "DIALECT_SHADOWED",
-    Severity.INFO,
-    "{shadowed} stands beside the newer {winner}; the newer one is used",
+DIALECT_SHADOWED = note(
+    "DIALECT_SHADOWED", "{shadowed} stands beside the newer {winner}; the newer one is used"
 )
 
 _BODY: Final = "OMI_physics_body"

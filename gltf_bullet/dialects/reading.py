@@ -11,49 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, TypeAlias, TypeVar
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.gltf.fields import (
-    JsonObject,
-    missing,
-    read_bool,
-    read_index,
-    read_number,
-    read_numbers,
-    read_object,
-    read_objects,
-    read_quaternion,
-    read_strings,
-)
-from gltf_bullet.model import MotionKind
-from gltf_bullet.model.properties import (
-    BOOLEAN,
-    KINEMATIC,
-    NAMES,
-    NUMBER,
-    QUATERNION,
-    STRENGTH,
-    VECTOR,
-    Dialect,
-    Properties,
-    Property,
-    ValueType,
-)
+from gltf_bullet.diagnostics import Diagnostics, note, warning
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import ABSENCE_MENDED, Reader
+from gltf_bullet.model import MotionKind, properties
 from gltf_bullet.suggestions import did_you_mean
 from gltf_bullet.transforms import Vec3
 
-UNKNOWN_PROPERTY = IssueKind(
-    "UNKNOWN_PROPERTY",
-    Severity.INFO,
-    "{key} is not a property of {owner}; it is ignored{suggestion}",
+UNKNOWN_PROPERTY = note(
+    "UNKNOWN_PROPERTY", "{key} is not a property of {owner}; it is ignored{suggestion}"
 )
-LIST_EMPTY = IssueKind(
-    "LIST_EMPTY", Severity.INFO, "{key} is {got}; must hold at least one item; nothing is read"
-)
+LIST_EMPTY = note("LIST_EMPTY", "{key} is {got}; must hold at least one item; nothing is read")
 
-NEGATIVE_AS_UNLIMITED = IssueKind(
-    "NEGATIVE_AS_UNLIMITED",
-    Severity.WARNING,
-    "{key} is {got:g}; must be >= 0; it is taken as unlimited",
+NEGATIVE_AS_UNLIMITED = warning(
+    "NEGATIVE_AS_UNLIMITED", "{key} is {got:g}; must be >= 0; it is taken as unlimited"
 )
 
 AS_ABSENT: Final = "it is taken as not given"
@@ -81,8 +52,8 @@ _COMMON: Final = frozenset({"extensions", "extras", "name"})
 """The members that every glTF object may have."""
 
 T = TypeVar("T")
-Parser = Callable[[JsonObject, JsonPointer, Diagnostics], T]
-PropertyReader: TypeAlias = Callable[[JsonObject, Property, JsonPointer, Diagnostics, Dialect], Any]
+Parser = Callable[[Reader], T]
+PropertyReader: TypeAlias = Callable[[Reader, properties.Property, properties.Dialect], Any]
 """Reads the model's value of a property that an object may have."""
 
 
@@ -92,55 +63,41 @@ def known_keys(*keys: str) -> frozenset[str]:
 
 
 @cache
-def keys_of(table: Properties, dialect: Dialect) -> frozenset[str]:
+def keys_of(table: properties.Properties, dialect: properties.Dialect) -> frozenset[str]:
     """The keys an object may have in a dialect, by its table."""
     return known_keys(*table.names(dialect))
 
 
-def report_unknown(
-    owner: JsonObject, known: frozenset[str], what: str, at: JsonPointer, diagnostics: Diagnostics
-) -> None:
+def report_unknown(owner: Reader, known: frozenset[str], what: str) -> None:
     """Report the members of ``owner`` that are not ``known``; ``what`` names the kind of object."""
-    if owner.keys() <= known:
+    keys = owner.json.keys()
+    if keys <= known:
         return
-    for key in owner:
+    for key in keys:
         if key not in known:
             suggestion = ""
-            if diagnostics.has_room(UNKNOWN_PROPERTY):
-                missing = (other for other in sorted(known - owner.keys()) if other not in _COMMON)
+            if owner.diagnostics.has_room(UNKNOWN_PROPERTY):
+                missing = (other for other in sorted(known - keys) if other not in _COMMON)
                 suggestion = did_you_mean(key[:60], missing, similar=0.75)
             for word, needed, hint in _HINTS:
                 if key == word and needed in known:
                     suggestion = f"; {hint}"
-            diagnostics.report(
-                UNKNOWN_PROPERTY, at / key, key=key[:60], owner=what, suggestion=suggestion
-            )
+            owner.report(UNKNOWN_PROPERTY, key, key=key[:60], owner=what, suggestion=suggestion)
 
 
-def require(
-    owner: JsonObject,
-    key: str,
-    allowed: str,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    *,
-    instead: str,
-) -> bool:
+def require(owner: Reader, key: str, allowed: str, *, instead: str) -> bool:
     """True if ``key`` is present; its absence is reported, with what is done ``instead``."""
-    if key in owner:
-        return True
-    missing(key, allowed, at, diagnostics, instead)
-    return False
+    if key not in owner:
+        owner.report(ABSENCE_MENDED, key=key, allowed=allowed, instead=instead)
+    return key in owner
 
 
 def read_values(
-    owner: JsonObject,
-    table: Properties,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    dialect: Dialect,
+    owner: Reader,
+    table: properties.Properties,
+    dialect: properties.Dialect,
     *,
-    readers: Mapping[ValueType, PropertyReader] | None = None,
+    readers: Mapping[properties.ValueType, PropertyReader] | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The model's values of all properties of a table that a dialect has, by their fields.
@@ -148,8 +105,6 @@ def read_values(
     Args:
         owner: The object.
         table: Of its kind.
-        at: The place of the object.
-        diagnostics: Takes what is wrong.
         dialect: Gives names and defaults.
         readers: Of types that have a rule of their own in this kind of object.
         given: Values by fields that the dialect writes otherwise, which are read already.
@@ -162,17 +117,11 @@ def read_values(
             values[entry.field] = default
             continue
         read = readers.get(entry.type, read_property) if readers else read_property
-        values[entry.field] = read(owner, entry, at, diagnostics, dialect)
+        values[entry.field] = read(owner, entry, dialect)
     return values
 
 
-def read_property(
-    owner: JsonObject,
-    entry: Property,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    dialect: Dialect,
-) -> Any:
+def read_property(owner: Reader, entry: properties.Property, dialect: properties.Dialect) -> Any:
     """The model's value of a property; its default where absent, and with a finding where wrong.
 
     Raises:
@@ -182,47 +131,38 @@ def read_property(
     default = entry.default_in(dialect)
     if key not in owner:
         return default
-    if kind is NUMBER:
-        return read_number(
-            owner,
+    if kind is properties.NUMBER:
+        return owner.number(
             key,
-            at,
-            diagnostics,
             default=default,
             at_least=entry.range.at_least,
             above=entry.range.above,
             allowed=entry.carried,
         )
-    if kind is STRENGTH:
-        return _read_strength(owner, entry, at, diagnostics, dialect)
-    if kind is VECTOR:
-        return read_vector(owner, entry, at, diagnostics, dialect)
-    if kind is BOOLEAN:
-        return read_bool(owner, key, at, diagnostics, default=default)
-    if kind is KINEMATIC:
-        is_kinematic = read_bool(owner, key, at, diagnostics, default=False)
+    if kind is properties.STRENGTH:
+        return _read_strength(owner, entry, dialect)
+    if kind is properties.VECTOR:
+        return read_vector(owner, entry, dialect)
+    if kind is properties.BOOLEAN:
+        return owner.boolean(key, default=default)
+    if kind is properties.KINEMATIC:
+        is_kinematic = owner.boolean(key, default=False)
         return MotionKind.KINEMATIC if is_kinematic else default
-    if kind is QUATERNION:
-        return read_quaternion(owner, key, at, diagnostics, instead=AS_ABSENT) or default
-    if kind is NAMES:
-        names = read_strings(owner, key, at, diagnostics, instead=AS_ABSENT)
+    if kind is properties.QUATERNION:
+        return owner.quaternion(key, instead=AS_ABSENT) or default
+    if kind is properties.NAMES:
+        names = owner.strings(key, instead=AS_ABSENT)
         return default if names is None else frozenset(names)
     raise NotImplementedError(entry.key)
 
 
 def read_vector(
-    owner: JsonObject,
-    entry: Property,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    dialect: Dialect,
+    owner: Reader, entry: properties.Property, dialect: properties.Dialect
 ) -> Vec3 | None:
     """Three finite numbers; the default where absent, and with a warning where wrong."""
     key, default = entry.key_in(dialect), entry.default_in(dialect)
     instead = AS_ABSENT if default is None else "({:g}, {:g}, {:g}) is used".format(*default)
-    numbers = read_numbers(
-        owner, key, at, diagnostics, count=3, instead=instead, allowed=entry.carried
-    )
+    numbers = owner.numbers(key, count=3, instead=instead, allowed=entry.carried)
     if numbers is None:
         found: Vec3 | None = default
         return found
@@ -230,38 +170,36 @@ def read_vector(
     return (x, y, z)
 
 
-def _read_strength(
-    owner: JsonObject,
-    entry: Property,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    dialect: Dialect,
-) -> float:
+def _read_strength(owner: Reader, entry: properties.Property, dialect: properties.Dialect) -> float:
     """A strength that is infinite where negative; only OMI says so itself."""
     key = entry.key_in(dialect)
-    value = read_number(owner, key, at, diagnostics, default=math.inf, allowed=entry.carried)
+    value = owner.number(key, default=math.inf, allowed=entry.carried)
     if value >= 0.0:
         return value
-    if dialect is not Dialect.OMI:
-        diagnostics.report(NEGATIVE_AS_UNLIMITED, at / key, key=key, got=value)
+    if dialect is not properties.Dialect.OMI:
+        owner.report(NEGATIVE_AS_UNLIMITED, key, key=key, got=value)
     return math.inf
 
 
-def read_block(
-    owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics
-) -> JsonObject | None:
-    """An object of an extension; ``None`` where absent, and with a warning where it is none."""
-    return read_object(owner, key, at, diagnostics, instead=AS_ABSENT)
+def read_root(
+    document: Document, extension: str, known: frozenset[str], diagnostics: Diagnostics
+) -> Reader:
+    """The root's object of an extension, with its unknown members reported; empty where absent."""
+    root = document.root_reader(extension, diagnostics)
+    report_unknown(root, known, extension)
+    return root
+
+
+def read_only_table(
+    document: Document, extension: str, key: str, parse: Parser[T], diagnostics: Diagnostics
+) -> tuple[T, ...]:
+    """Parse the list that is all that the root's object of an extension holds."""
+    root = read_root(document, extension, known_keys(key), diagnostics)
+    return read_table(root, key, parse, required=True)
 
 
 def read_table(
-    root: JsonObject,
-    key: str,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    parse: Parser[T],
-    *,
-    required: bool = False,
+    root: Reader, key: str, parse: Parser[T], *, required: bool = False
 ) -> tuple[T, ...]:
     """Parse a document-level list of objects; a list must not be empty (``minItems``: 1).
 
@@ -269,23 +207,14 @@ def read_table(
     """
     if key in root:
         if root[key] == []:
-            diagnostics.report(LIST_EMPTY, at / key, key=key, got="empty")
-    elif required and root:
-        diagnostics.report(LIST_EMPTY, at, key=key, got="missing")
-    return tuple(
-        parse(entry, pointer, diagnostics)
-        for _, pointer, entry in read_objects(root, key, at, diagnostics, instead=AS_EMPTY)
-    )
+            root.report(LIST_EMPTY, key, key=key, got="empty")
+    elif required and root.json:
+        root.report(LIST_EMPTY, key=key, got="missing")
+    return tuple(map(parse, root.entries(key, instead=AS_EMPTY)))
 
 
 def read_entry(
-    owner: JsonObject,
-    key: str,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    table: Sequence[T],
-    *,
-    instead: str = AS_ABSENT,
+    owner: Reader, key: str, table: Sequence[T], *, instead: str = AS_ABSENT
 ) -> T | None:
     """The entry of ``table`` that ``key`` names by index.
 
@@ -296,5 +225,5 @@ def read_entry(
     # The common case without a pointer and two calls: a third of the time of a file of colliders.
     if type(value) is int and 0 <= value < len(table):
         return table[value]
-    index = read_index(owner, key, at, diagnostics, count=len(table), instead=instead, refers=True)
+    index = owner.index(key, count=len(table), instead=instead, refers=True)
     return None if index is None else table[index]

@@ -6,66 +6,49 @@ Index ranges were checked while reading; here the named nodes must be what the t
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Final
-
-from gltf_bullet.coverage import covers, ignored
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.dialects.parts import PhysicsParts
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.model import Joint, MeshPart, MeshShape, MotionKind, PhysicsScene, Shape, Trigger
+from gltf_bullet.records import replace
 from gltf_bullet.scene import NodeTree
 
-TRIGGER_NODE_NOT_BELOW = IssueKind(
+TRIGGER_NODE_NOT_BELOW = warning(
     "TRIGGER_NODE_NOT_BELOW",
-    Severity.WARNING,
     "nodes names node {got}; must be a node below node {node}; it is left out",
 )
-TRIGGER_NODE_WITHOUT_TRIGGER = IssueKind(
+TRIGGER_NODE_WITHOUT_TRIGGER = warning(
     "TRIGGER_NODE_WITHOUT_TRIGGER",
-    Severity.WARNING,
     "nodes names node {got}, which has no trigger; must have one; it is left out",
 )
-TRIGGER_ADOPTS_DESCENDANTS = IssueKind(
+TRIGGER_ADOPTS_DESCENDANTS = warning(
     "TRIGGER_ADOPTS_DESCENDANTS",
-    Severity.WARNING,
     "the trigger has neither shape nor nodes; should have one of them; "
     "it is taken as the compound of the triggers below it: {nodes}",
 )
-TRIGGER_EMPTY = IssueKind(
+TRIGGER_EMPTY = warning(
     "TRIGGER_EMPTY",
-    Severity.WARNING,
     "the trigger has neither shape nor nodes, nor triggers below it; should have one of them; "
     "it is left out",
 )
-JOINT_WITHIN_BODY = IssueKind(
+JOINT_WITHIN_BODY = warning(
     "JOINT_WITHIN_BODY",
-    Severity.WARNING,
     "nodes {node} and {connected} belong to the same body, that of node {body}; should belong to "
     "different ones; the joint has no effect",
 )
-JOINT_MOVES_NOTHING = IssueKind(
+JOINT_MOVES_NOTHING = warning(
     "JOINT_MOVES_NOTHING",
-    Severity.WARNING,
     "neither node {node} nor node {connected} is part of a dynamic body; one of them should be; "
     "the joint has no effect",
 )
-GRAVITY_WITHOUT_TRIGGER = IssueKind(
+GRAVITY_WITHOUT_TRIGGER = warning(
     "GRAVITY_WITHOUT_TRIGGER",
-    Severity.WARNING,
     "node {node} has no trigger; should have one to bound its gravity; the field acts nowhere",
 )
-GRAVITY_ON_BODY = IssueKind(
+GRAVITY_ON_BODY = warning(
     "GRAVITY_ON_BODY",
-    Severity.WARNING,
     "node {node} has a {got} beside its gravity; must not have one; both are read, and the field "
     "moves with the node",
-)
-
-COVERAGE: Final = covers(
-    "Joints",
-    ignored("joint", when="both ends on one body", by=JOINT_WITHIN_BODY),
-    ignored("joint", when="no end on a dynamic body", by=JOINT_MOVES_NOTHING),
 )
 
 
@@ -107,22 +90,22 @@ def _hold_simulated_parts(parts: PhysicsParts, tree: NodeTree) -> None:
     def held(shape: Shape | None) -> Shape | None:
         if not isinstance(shape, MeshShape) or all(part.node is None for part in shape.parts):
             return shape
-        return dataclasses.replace(shape, parts=tuple(map(held_part, shape.parts)))
+        return replace(shape, parts=tuple(map(held_part, shape.parts)))
 
     def held_part(part: MeshPart) -> MeshPart:
         node = part.node
         while node is not None and node != part.frame_node:
             if node in parts.motions:
-                return dataclasses.replace(part, node=None, frame_node=None, is_animated=False)
+                return replace(part, node=None, frame_node=None, is_animated=False)
             node = int(tree.parents[node])
         return part
 
     for node, collider in parts.colliders.items():
         if (shape := held(collider.shape)) is not None and shape is not collider.shape:
-            parts.colliders[node] = dataclasses.replace(collider, shape=shape)
+            parts.colliders[node] = replace(collider, shape=shape)
     for node, trigger in parts.triggers.items():
         if (shape := held(trigger.shape)) is not trigger.shape:
-            parts.triggers[node] = dataclasses.replace(trigger, shape=shape)
+            parts.triggers[node] = replace(trigger, shape=shape)
 
 
 def _resolve_compounds(
@@ -134,7 +117,7 @@ def _resolve_compounds(
             continue
         kept = _usable_parts(trigger, parts, tree, diagnostics)
         if kept:
-            triggers[node] = dataclasses.replace(trigger, part_nodes=kept)
+            triggers[node] = replace(trigger, part_nodes=kept)
         else:
             del triggers[node]
     taken = {part for trigger in triggers.values() for part in trigger.part_nodes}

@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, error, note, warning
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.model.properties import Dialect
 from gltf_bullet.suggestions import did_you_mean, near_names
 
-EXTENSION_UNSUPPORTED = IssueKind(
+EXTENSION_UNSUPPORTED = error(
     "EXTENSION_UNSUPPORTED",
-    Severity.ERROR,
     "the file requires {got}; must be an extension that this library implements{suggestion}",
 )
-EXTENSION_IGNORED = IssueKind(
-    "EXTENSION_IGNORED", Severity.INFO, "the file uses {got}, which is not implemented; ignored"
+EXTENSION_IGNORED = note(
+    "EXTENSION_IGNORED", "the file uses {got}, which is not implemented; ignored"
 )
-EXTENSION_MISSPELT = IssueKind(
-    "EXTENSION_MISSPELT",
-    Severity.WARNING,
-    "{got} is no known extension; it is ignored{suggestion}",
+EXTENSION_MISSPELT = warning(
+    "EXTENSION_MISSPELT", "{got} is no known extension; it is ignored{suggestion}"
 )
-EXTENSION_UNDECLARED = IssueKind(
+EXTENSION_UNDECLARED = warning(
     "EXTENSION_UNDECLARED",
-    Severity.WARNING,
     "{got} is used but not in extensionsUsed; must be listed there; it is read all the same",
 )
 

@@ -7,146 +7,104 @@ OMI_physics_shape, MSFT_collision_primitives and the core of glTF 2.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeVar
+from functools import partial
+from typing import Any, Final, TypeVar
 
-from gltf_bullet.coverage import approximated, covers, ignored
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import note, warning
 from gltf_bullet.dialects.reading import (
+    AS_ABSENT,
     keys_of,
     known_keys,
-    read_block,
     read_values,
     read_vector,
     report_unknown,
     require,
 )
-from gltf_bullet.gltf.fields import (
-    RANGE_MENDED,
-    JsonObject,
-    out_of_range,
-    read_number,
-    read_string,
-)
-from gltf_bullet.model import Box, Capsule, Cylinder, Plane, Sphere
-from gltf_bullet.model.properties import (
-    BOX,
-    CAPSULE,
-    CYLINDER,
-    PLANE,
-    SPHERE,
-    Dialect,
-    Properties,
-    Property,
-)
+from gltf_bullet.gltf.fields import Reader
+from gltf_bullet.model import Box, Capsule, Cylinder, Plane, Sphere, properties
 
-SHAPE_BLOCK_MISSING = IssueKind(
+SHAPE_BLOCK_MISSING = warning(
     "SHAPE_BLOCK_MISSING",
-    Severity.WARNING,
     'the shape of type "{type}" has no {type}; must have one; the defaults are used',
 )
-SHAPE_BLOCK_UNUSED = IssueKind(
-    "SHAPE_BLOCK_UNUSED",
-    Severity.WARNING,
-    '{key} stands beside type "{type}"; must be left out; it is ignored',
+SHAPE_BLOCK_UNUSED = warning(
+    "SHAPE_BLOCK_UNUSED", '{key} stands beside type "{type}"; must be left out; it is ignored'
 )
 
-SHAPE_IN_OTHER_FORM = IssueKind(
-    "SHAPE_IN_OTHER_FORM",
-    Severity.INFO,
-    "{got} is the form of another revision; should be {present}; it is read",
+SHAPE_IN_OTHER_FORM = note(
+    "SHAPE_IN_OTHER_FORM", "{got} is the form of another revision; should be {present}; it is read"
 )
-CAPSULE_TOO_SHORT = IssueKind(
+CAPSULE_TOO_SHORT = warning(
     "CAPSULE_TOO_SHORT",
-    Severity.WARNING,
     "height is {got:g}; must be at least twice the radius, {least:g}; it is taken as that",
 )
-SHAPE_TYPE_UNKNOWN = IssueKind(
+SHAPE_TYPE_UNKNOWN = warning(
     "SHAPE_TYPE_UNKNOWN",
-    Severity.WARNING,
     "the shape is a {got}, which is none of {known}; whatever has it is left out",
 )
-SHAPE_WITHOUT_EXTENT = IssueKind(
+SHAPE_WITHOUT_EXTENT = warning(
     "SHAPE_WITHOUT_EXTENT",
-    Severity.WARNING,
     "the {what} has no extent along any axis; must have some; whatever has it is left out",
 )
-
-COVERAGE: Final = covers(
-    "Shapes",
-    ignored(
-        "size", "radius", "radiusBottom", "radiusTop", "height",
-        when="all zero", by=SHAPE_WITHOUT_EXTENT,
-    ),
-    ignored("radius", "radiusBottom", "radiusTop", "height", when="negative", by=RANGE_MENDED),
-    approximated(
-        "size", when="a negative component", by=RANGE_MENDED, how="its magnitude is used"
-    ),
-    approximated(
-        "size", "height", when="zero where the dialect wants more", by=RANGE_MENDED,
-        how="a thin box, a sphere, a thin disc",
-    ),
-)  # fmt: skip
 
 _DISC: Final = "it is a thin disc"
 SHAPE_LEFT_OUT: Final = "whatever has the shape is left out"
 
 S = TypeVar("S")
-BlockParser = Callable[[JsonObject, JsonPointer, Diagnostics], S]
+BlockParser = Callable[[Reader], S]
 
-_MAY_BE_FLAT: Final = (Dialect.MSFT_LATER, Dialect.MSFT_CAMEL)
+_MAY_BE_FLAT: Final = (properties.Dialect.MSFT_LATER, properties.Dialect.MSFT_CAMEL)
 """Dialects whose schemas allow sizes of 0."""
 
 
 def parse_typed_shape(
-    entry: JsonObject,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    parsers: Mapping[str, BlockParser[S]],
-    *,
-    block_required: bool,
+    entry: Reader, parsers: Mapping[str, BlockParser[S]], *, block_required: bool
 ) -> S | None:
     """The shape that ``type`` names, from the block of that name; ``None`` where it is unknown."""
-    kind = _kind_of(entry, at, diagnostics, parsers)
+    kind = _kind_of(entry, parsers)
     if kind is None:
         return None
-    report_unknown(entry, known_keys("type", *parsers), "a shape", at, diagnostics)
+    report_unknown(entry, known_keys("type", *parsers), "a shape")
     for key in parsers:
         if key != kind and key in entry:
-            diagnostics.report(SHAPE_BLOCK_UNUSED, at / key, key=key, type=kind)
+            entry.report(SHAPE_BLOCK_UNUSED, key, key=key, type=kind)
     if block_required and kind not in entry:
-        diagnostics.report(SHAPE_BLOCK_MISSING, at, type=kind)
-    return parsers[kind](read_block(entry, kind, at, diagnostics) or {}, at / kind, diagnostics)
+        entry.report(SHAPE_BLOCK_MISSING, type=kind)
+    return parsers[kind](entry.member_or_empty(kind, instead=AS_ABSENT))
 
 
-def _kind_of(
-    entry: JsonObject,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    parsers: Mapping[str, BlockParser[S]],
-) -> str | None:
+def primitive_parsers(dialect: properties.Dialect) -> dict[str, BlockParser[Any]]:
+    """The parsers of the shapes that every dialect has."""
+    return {
+        "sphere": partial(read_sphere, dialect=dialect),
+        "box": partial(read_box, dialect=dialect),
+        "capsule": partial(read_capsule, dialect=dialect),
+        "cylinder": partial(read_cylinder, dialect=dialect),
+    }
+
+
+def _kind_of(entry: Reader, parsers: Mapping[str, BlockParser[S]]) -> str | None:
     """The ``type``; a single block says it as well."""
     blocks = [key for key in parsers if key in entry]
     instead = f"it is taken as {blocks[0]}" if len(blocks) == 1 else SHAPE_LEFT_OUT
     found: str | None = None
-    if require(entry, "type", "one of " + ", ".join(parsers), at, diagnostics, instead=instead):
-        found = read_string(entry, "type", at, diagnostics, instead=instead)
+    if require(entry, "type", "one of " + ", ".join(parsers), instead=instead):
+        found = entry.string("type", instead=instead)
     if found is None:
         return blocks[0] if len(blocks) == 1 else None
     if found not in parsers:
         # The schemas of KHR allow any string: later extensions may add shapes.
         known = ", ".join(parsers)
-        diagnostics.report(SHAPE_TYPE_UNKNOWN, at / "type", got=repr(found[:60]), known=known)
+        entry.report(SHAPE_TYPE_UNKNOWN, "type", got=repr(found[:60]), known=known)
         return None
     return found
 
 
-def read_box(
-    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, dialect: Dialect
-) -> Box | None:
+def read_box(block: Reader, *, dialect: properties.Dialect) -> Box | None:
     """A box with its dialect's default size."""
-    report_unknown(block, keys_of(BOX, dialect), BOX.what, at, diagnostics)
-    entry = BOX["size"]
-    stated = read_vector(block, entry, at, diagnostics, dialect) or entry.default
+    report_unknown(block, keys_of(properties.BOX, dialect), properties.BOX.what)
+    entry = properties.BOX["size"]
+    stated = read_vector(block, entry, dialect) or entry.default
     may_be_flat = dialect in _MAY_BE_FLAT
     if any(stated):
         for axis, length in enumerate(stated):
@@ -158,124 +116,108 @@ def read_box(
             else:
                 continue
             least = ">= 0" if may_be_flat else "> 0"
-            out_of_range(entry.key, length, least, at / entry.key / axis, diagnostics, instead)
+            block.out_of_range(entry.key, length, least, instead, axis)
     x, y, z = map(abs, stated)
-    box = Box(size=(x, y, z), pointer=at)
-    return with_extent(box, "box", box.size, at, diagnostics)
+    box = Box(size=(x, y, z), pointer=block.at)
+    return with_extent(box, "box", box.size, block)
 
 
-def read_sphere(
-    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, dialect: Dialect
-) -> Sphere | None:
+def read_sphere(block: Reader, *, dialect: properties.Dialect) -> Sphere | None:
     """A ball with its dialect's default radius."""
-    report_unknown(block, keys_of(SPHERE, dialect), SPHERE.what, at, diagnostics)
-    stated = read_extent(block, SPHERE["radius"], at, diagnostics, dialect)
+    report_unknown(block, keys_of(properties.SPHERE, dialect), properties.SPHERE.what)
+    stated = read_extent(block, properties.SPHERE["radius"], dialect)
     if stated is None:
         return None
-    return with_extent(Sphere(radius=stated, pointer=at), "sphere", (stated,), at, diagnostics)
+    return with_extent(Sphere(radius=stated, pointer=block.at), "sphere", (stated,), block)
 
 
-def read_capsule(
-    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, dialect: Dialect
-) -> Capsule | None:
+def read_capsule(block: Reader, *, dialect: properties.Dialect) -> Capsule | None:
     """A capsule whose ``height`` joins the cap centres, with its dialect's default sizes."""
-    sizes = _read_tapered(block, CAPSULE, "it is a sphere", at, diagnostics, dialect)
+    sizes = _read_tapered(block, properties.CAPSULE, "it is a sphere", dialect)
     if sizes is None:
         return None
     height, bottom, top = sizes
-    capsule = Capsule(mid_height=height, radius_bottom=bottom, radius_top=top, pointer=at)
-    return with_extent(capsule, "capsule", sizes, at, diagnostics)
+    capsule = Capsule(mid_height=height, radius_bottom=bottom, radius_top=top, pointer=block.at)
+    return with_extent(capsule, "capsule", sizes, block)
 
 
-def read_total_height_capsule(
-    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics
-) -> Capsule | None:
+def read_total_height_capsule(block: Reader) -> Capsule | None:
     """A capsule of OMI_collider, whose ``height`` goes from tip to tip.
 
     Its text: the height "must be at least twice as much as the radius". The caller reports unknown
     keys, since the fields may stand among others.
     """
-    dialect, entry = Dialect.OMI_COLLIDER, CAPSULE["height"]
-    radius = read_extent(block, CAPSULE["radius"], at, diagnostics, dialect)
+    dialect, entry = properties.Dialect.OMI_COLLIDER, properties.CAPSULE["height"]
+    radius = read_extent(block, properties.CAPSULE["radius"], dialect)
     if radius is None:
         return None
     # A default height must not turn a large radius into a finding of its own.
     least = 2.0 * radius
     default = max(entry.default_in(dialect), least)
-    total = read_extent(block, entry, at, diagnostics, dialect, default=default)
+    total = read_extent(block, entry, dialect, default=default)
     if total is None:
         return None
     if total < least:
-        diagnostics.report(CAPSULE_TOO_SHORT, at / entry.key, got=total, least=least)
+        block.report(CAPSULE_TOO_SHORT, entry.key, got=total, least=least)
     capsule = Capsule(
-        mid_height=max(0.0, total - least), radius_bottom=radius, radius_top=radius, pointer=at
+        mid_height=max(0.0, total - least),
+        radius_bottom=radius,
+        radius_top=radius,
+        pointer=block.at,
     )
-    return with_extent(capsule, "capsule", (total, radius), at, diagnostics)
+    return with_extent(capsule, "capsule", (total, radius), block)
 
 
-def read_cylinder(
-    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, dialect: Dialect
-) -> Cylinder | None:
+def read_cylinder(block: Reader, *, dialect: properties.Dialect) -> Cylinder | None:
     """A cylinder or cone with its dialect's default sizes."""
-    sizes = _read_tapered(block, CYLINDER, _DISC, at, diagnostics, dialect)
+    sizes = _read_tapered(block, properties.CYLINDER, _DISC, dialect)
     if sizes is None:
         return None
     height, bottom, top = sizes
-    cylinder = Cylinder(height=height, radius_bottom=bottom, radius_top=top, pointer=at)
-    return with_extent(cylinder, "cylinder", sizes, at, diagnostics)
+    cylinder = Cylinder(height=height, radius_bottom=bottom, radius_top=top, pointer=block.at)
+    return with_extent(cylinder, "cylinder", sizes, block)
 
 
-def read_straight_cylinder(
-    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics
-) -> Cylinder | None:
+def read_straight_cylinder(block: Reader) -> Cylinder | None:
     """A cylinder of OMI_collider, of one ``radius``.
 
     The caller reports unknown keys, since the fields may stand among others.
     """
-    dialect = Dialect.OMI_COLLIDER
-    height = read_extent(block, CYLINDER["height"], at, diagnostics, dialect, if_zero=_DISC)
-    radius = read_extent(block, CYLINDER["radius"], at, diagnostics, dialect)
+    dialect = properties.Dialect.OMI_COLLIDER
+    height = read_extent(block, properties.CYLINDER["height"], dialect, if_zero=_DISC)
+    radius = read_extent(block, properties.CYLINDER["radius"], dialect)
     if height is None or radius is None:
         return None
-    cylinder = Cylinder(height=height, radius_bottom=radius, radius_top=radius, pointer=at)
-    return with_extent(cylinder, "cylinder", (height, radius), at, diagnostics)
+    cylinder = Cylinder(height=height, radius_bottom=radius, radius_top=radius, pointer=block.at)
+    return with_extent(cylinder, "cylinder", (height, radius), block)
 
 
-def read_plane(
-    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, dialect: Dialect
-) -> Plane:
+def read_plane(block: Reader, *, dialect: properties.Dialect) -> Plane:
     """A plane, which has one side where the dialect knows no other."""
-    report_unknown(block, keys_of(PLANE, dialect), PLANE.what, at, diagnostics)
-    values = {entry.field: entry.default for entry in PLANE}
-    values |= read_values(block, PLANE, at, diagnostics, dialect)
-    return Plane(**values, pointer=at)
+    report_unknown(block, keys_of(properties.PLANE, dialect), properties.PLANE.what)
+    values = {entry.field: entry.default for entry in properties.PLANE}
+    values |= read_values(block, properties.PLANE, dialect)
+    return Plane(**values, pointer=block.at)
 
 
 def _read_tapered(
-    block: JsonObject,
-    table: Properties,
-    if_zero: str,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    dialect: Dialect,
+    block: Reader, table: properties.Properties, if_zero: str, dialect: properties.Dialect
 ) -> tuple[float, float, float] | None:
     """Height and both radii [m]; ``if_zero`` is said of a height of 0 where it must be more."""
-    report_unknown(block, keys_of(table, dialect), table.what, at, diagnostics)
+    report_unknown(block, keys_of(table, dialect), table.what)
     said = None if dialect in _MAY_BE_FLAT else if_zero
-    height = read_extent(block, table["height"], at, diagnostics, dialect, if_zero=said)
-    bottom = read_extent(block, table["radiusBottom"], at, diagnostics, dialect)
-    top = read_extent(block, table["radiusTop"], at, diagnostics, dialect)
+    height = read_extent(block, table["height"], dialect, if_zero=said)
+    bottom = read_extent(block, table["radiusBottom"], dialect)
+    top = read_extent(block, table["radiusTop"], dialect)
     if height is None or bottom is None or top is None:
         return None
     return height, bottom, top
 
 
 def read_extent(
-    block: JsonObject,
-    entry: Property,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    dialect: Dialect,
+    block: Reader,
+    entry: properties.Property,
+    dialect: properties.Dialect,
     *,
     default: float | None = None,
     if_zero: str | None = None,
@@ -285,28 +227,24 @@ def read_extent(
     Args:
         block: The shape's parameters.
         entry: The property.
-        at: The place of the block.
-        diagnostics: Takes what is wrong.
         dialect: Gives the default.
         default: Another default.
         if_zero: What is said of a 0 where the dialect wants more; it is taken as it is.
     """
     key = entry.key
     default = entry.default_in(dialect) if default is None else default
-    stated = read_number(block, key, at, diagnostics, default=default, allowed=entry.carried)
+    stated = block.number(key, default=default, allowed=entry.carried)
     if stated is None or stated < 0.0:
-        out_of_range(key, stated, ">= 0", at / key, diagnostics, SHAPE_LEFT_OUT)
+        block.out_of_range(key, stated, ">= 0", SHAPE_LEFT_OUT)
         return None
     if stated == 0.0 and if_zero is not None:
-        out_of_range(key, stated, "> 0", at / key, diagnostics, if_zero)
+        block.out_of_range(key, stated, "> 0", if_zero)
     return stated
 
 
-def with_extent(
-    shape: S, what: str, extents: Sequence[float], at: JsonPointer, diagnostics: Diagnostics
-) -> S | None:
+def with_extent(shape: S, what: str, extents: Sequence[float], block: Reader) -> S | None:
     """The shape, if it is more than a point."""
     if any(extents):
         return shape
-    diagnostics.report(SHAPE_WITHOUT_EXTENT, at, what=what)
+    block.report(SHAPE_WITHOUT_EXTENT, what=what)
     return None

@@ -5,58 +5,46 @@ KHR_physics_rigid_bodies, "Triggers"; OMI_physics_body has the same list.
 
 from __future__ import annotations
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import warning
 from gltf_bullet.dialects.reading import LIST_EMPTY
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import JsonObject, read_indices
+from gltf_bullet.gltf.fields import Reader
 
-TRIGGER_SHAPE_AND_NODES = IssueKind(
+TRIGGER_SHAPE_AND_NODES = warning(
     "TRIGGER_SHAPE_AND_NODES",
-    Severity.WARNING,
     "the trigger has {key} and nodes; must have exactly one of them; its nodes are used",
 )
-TRIGGER_WITHOUT_SHAPE = IssueKind(
+TRIGGER_WITHOUT_SHAPE = warning(
     "TRIGGER_WITHOUT_SHAPE",
-    Severity.WARNING,
     "the trigger has neither {key} nor nodes; must have exactly one of them; it is left out",
 )
-TRIGGER_FILTER_UNUSED = IssueKind(
+TRIGGER_FILTER_UNUSED = warning(
     "TRIGGER_FILTER_UNUSED",
-    Severity.WARNING,
     "the compound trigger has a collisionFilter; must leave it to its parts; it is ignored",
 )
-TRIGGER_NODE_REPEATED = IssueKind(
+TRIGGER_NODE_REPEATED = warning(
     "TRIGGER_NODE_REPEATED",
-    Severity.WARNING,
     "nodes names node {got} more than once; must name each once; it counts once",
 )
 
 
-def is_compound(trigger: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> bool:
+def is_compound(trigger: Reader) -> bool:
     """True if a trigger lists nodes; an empty list, which is reported, names none."""
     if trigger.get("nodes") == []:
-        diagnostics.report(LIST_EMPTY, at / "nodes", key="nodes", got="empty")
+        trigger.report(LIST_EMPTY, "nodes", key="nodes", got="empty")
         return False
     return "nodes" in trigger
 
 
-def read_part_nodes(
-    trigger: JsonObject, at: JsonPointer, diagnostics: Diagnostics, document: Document
-) -> tuple[int, ...]:
+def read_part_nodes(trigger: Reader, document: Document) -> tuple[int, ...]:
     """The nodes of a compound trigger in authored order, each once; wrong indices left out."""
-    nodes = read_indices(
-        trigger,
-        "nodes",
-        at,
-        diagnostics,
-        count=len(document.tree),
-        instead="it is left out",
-        refers=True,
+    nodes = trigger.indices(
+        "nodes", count=len(document.tree), instead="it is left out", refers=True
     )
     distinct = tuple(dict.fromkeys(nodes or ()))
     if nodes and len(distinct) != len(nodes):
         repeated = next(node for node in nodes if nodes.count(node) > 1)
-        diagnostics.report(TRIGGER_NODE_REPEATED, at / "nodes", got=repeated)
+        trigger.report(TRIGGER_NODE_REPEATED, "nodes", got=repeated)
     if "collisionFilter" in trigger:
-        diagnostics.report(TRIGGER_FILTER_UNUSED, at / "collisionFilter")
+        trigger.report(TRIGGER_FILTER_UNUSED, "collisionFilter")
     return distinct

@@ -370,10 +370,12 @@ class CopyTable:
             self._numbers[where] = compute()
         self._edits, self._plan = core.followers.edits, core.world.plan
 
-    @property
-    def needs_python(self) -> bool:
-        """True if something is known to Python only."""
-        return bool(self._look.fills or self._look.counts)
+    def needs_python(self, step: Happened) -> bool:
+        """Return True if something of a step is known to Python only."""
+        look = self._look
+        if look.fills:
+            return True
+        return bool(look.counts and (step.events or step.sent or self._had_events))
 
     def fill(self, step: Happened) -> None:
         """Fill in what only Python knows."""

@@ -23,6 +23,7 @@ from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.scene_state import SceneState
+from gltf_bullet.runtime.step_program import step_worlds
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.solver.formulas import COPY, observe
 from gltf_bullet.transforms import FloatArray
@@ -208,6 +209,12 @@ class Episode:
 
     def step(self, action: FloatArray) -> None:
         """Make the engine steps of one step; ``action``: within [-1, 1], applied to the drives."""
+        if self._begin_step(action):
+            self.scene.step(self._config.frame_skip)
+        self._end_step()
+
+    def _begin_step(self, action: FloatArray) -> bool:
+        """Take the action; return False if the steps were made already, one by one."""
         if self._step:
             self._action_before = tuple(self._action.tolist())
         self._action = action
@@ -218,8 +225,10 @@ class Episode:
                 self._act_on_graph(action)
         if self._graph_ends:
             self._step_to_end()
-        else:
-            self.scene.step(self._config.frame_skip)
+        return not self._graph_ends
+
+    def _end_step(self) -> None:
+        if not self._graph_ends:
             self.events = self.scene.core.events
         self.sight.invalidate()
         self._step += 1
@@ -252,7 +261,7 @@ class Episode:
     def fill(self) -> None:
         """Let the table have what only Python knows, before kernels look."""
         self.table.refresh()
-        if not self.table.needs_python:
+        if not self.table.needs_python(self):
             return
         sight, self.sight.seen = self.sight, None  # kernels have not read this step yet
         try:
@@ -295,6 +304,19 @@ class Episode:
 def copy_rows(count: int) -> IntTable:
     """Return an empty table of copies, a row each."""
     return np.zeros((count, COPY.size), dtype=np.int64)
+
+
+def step_together(episodes: Sequence[Episode], actions: Sequence[FloatArray]) -> None:
+    """Make the engine steps of one step of some copies; ``actions``: within [-1, 1]."""
+    cores = [
+        episode.scene.core
+        for episode, action in zip(episodes, actions, strict=True)
+        if episode._begin_step(action)  # noqa: SLF001
+    ]
+    if cores:
+        step_worlds(cores, episodes[0]._config.frame_skip)  # noqa: SLF001
+    for episode in episodes:
+        episode._end_step()  # noqa: SLF001
 
 
 def look_at(episodes: Sequence[Episode], rows: IntTable, count: int) -> FloatArray:

@@ -6,7 +6,6 @@ import math
 import os
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,16 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from gltf_bullet.envs.config import EnvConfig
-from gltf_bullet.envs.episode import Episode, copy_rows, look_at, open_episode, outline_of
+from gltf_bullet.envs.episode import (
+    Episode,
+    copy_rows,
+    look_at,
+    open_episode,
+    outline_of,
+    step_together,
+)
 from gltf_bullet.envs.observations import Observation
+from gltf_bullet.records import replace
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import BoolArray, FloatArray
@@ -256,11 +263,10 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self._outline.actions.apply(self._rows, taken)
         infos: dict[str, Any] = {}
         was_over = self._ended
-        for k, is_ended in enumerate(was_over.tolist()):
-            if is_ended:
-                infos = self._add_info(infos, self._episodes[k].begin(self._rngs[k]), k)
-            else:
-                self._episodes[k].step(taken[k])
+        for k in np.flatnonzero(was_over).tolist():
+            infos = self._add_info(infos, self._episodes[k].begin(self._rngs[k]), k)
+        going = np.flatnonzero(~was_over).tolist()
+        step_together([self._episodes[k] for k in going], list(taken[going]))
         seen = self._look()
         rewards, terminated, truncated, told = self._outcomes(seen, was_over)
         is_over = terminated | truncated

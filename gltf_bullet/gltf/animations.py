@@ -11,59 +11,43 @@ from typing import cast
 
 import numpy as np
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.gltf.accessors import AccessorArray, all_carried, read_accessor
+from gltf_bullet.diagnostics import Diagnostics, note, warning
+from gltf_bullet.gltf.accessors import AccessorArray, accessor_of, all_carried
 from gltf_bullet.gltf.dispensable import do_without
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import (
-    INDEX_OUT_OF_RANGE,
-    JsonObject,
-    has_required,
-    read_choice,
-    read_index,
-    read_object,
-    read_objects,
-    read_string,
-)
+from gltf_bullet.gltf.fields import INDEX_OUT_OF_RANGE, Reader
 from gltf_bullet.scene.animation import Animation, AnimationTrack, Interpolation, TargetPath
 from gltf_bullet.transforms import FloatArray, quat_normalize
 
 POINTER_EXTENSION = "KHR_animation_pointer"
 
-CHANNEL_WITHOUT_NODE = IssueKind(
-    "CHANNEL_WITHOUT_NODE", Severity.INFO, "the channel names no node; it animates nothing"
+CHANNEL_WITHOUT_NODE = note(
+    "CHANNEL_WITHOUT_NODE", "the channel names no node; it animates nothing"
 )
-CHANNEL_REPEATED = IssueKind(
+CHANNEL_REPEATED = warning(
     "CHANNEL_REPEATED",
-    Severity.WARNING,
     "{got} is animated by an earlier channel of this animation already; the first one is used",
 )
-SAMPLER_INPUT_WRONG = IssueKind(
+SAMPLER_INPUT_WRONG = warning(
     "SAMPLER_INPUT_WRONG",
-    Severity.WARNING,
     "the keyframe times are {got}; must be SCALAR floats, one at least; the channel is left out",
 )
-TIMES_NOT_INCREASING = IssueKind(
+TIMES_NOT_INCREASING = warning(
     "TIMES_NOT_INCREASING",
-    Severity.WARNING,
     "keyframe {key} is at {got} s after {before} s; times must be >= 0 and increase; "
     "the channel is left out",
 )
-TIMES_REPEATED = IssueKind(
+TIMES_REPEATED = warning(
     "TIMES_REPEATED",
-    Severity.WARNING,
     "keyframe {key} is at {got} s, as the one before; times must increase; the value jumps there",
 )
-SAMPLER_OUTPUT_WRONG = IssueKind(
+SAMPLER_OUTPUT_WRONG = warning(
     "SAMPLER_OUTPUT_WRONG",
-    Severity.WARNING,
     "{got} values for {keys} keyframes of {path} ({interpolation}); must be {needed}; "
     "the channel is left out",
 )
-ROTATION_ZERO = IssueKind(
-    "ROTATION_ZERO",
-    Severity.WARNING,
-    "rotation keyframe {key} has length {got}; must be 1; the channel is left out",
+ROTATION_ZERO = warning(
+    "ROTATION_ZERO", "rotation keyframe {key} has length {got}; must be 1; the channel is left out"
 )
 
 PATHS: dict[str, TargetPath] = {
@@ -85,8 +69,8 @@ def read_animations(document: Document, diagnostics: Diagnostics) -> tuple[Anima
     def read(sink: Diagnostics) -> tuple[Animation, ...]:
         found = Diagnostics()
         animations = tuple(
-            _read_animation(document, owner, ROOT / "animations" / index, found)
-            for index, owner in enumerate(document.objects("animations"))
+            _read_animation(document, document.reader("animations", index, found))
+            for index in range(document.count("animations"))
         )
         do_without(found, "the channel is left out", sink)
         return animations
@@ -94,28 +78,23 @@ def read_animations(document: Document, diagnostics: Diagnostics) -> tuple[Anima
     return document.derive(("animations", 0), read, diagnostics)
 
 
-def _read_animation(
-    document: Document, owner: JsonObject, at: JsonPointer, diagnostics: Diagnostics
-) -> Animation:
-    samplers = [entry for _, _, entry in read_objects(owner, "samplers", at, diagnostics)]
+def _read_animation(document: Document, owner: Reader) -> Animation:
+    samplers = list(owner.entries("samplers"))
     tracks: dict[tuple[TargetPath, object], AnimationTrack] = {}
-    for _, channel_at, channel in read_objects(owner, "channels", at, diagnostics):
-        target = _read_target(document, channel, channel_at, diagnostics)
-        if target is None or not has_required(
-            channel, "sampler", "an index", channel_at, diagnostics
-        ):
+    for channel in owner.entries("channels"):
+        target = _read_target(document, channel)
+        if target is None or not channel.has("sampler", "an index"):
             continue
         path, node, pointer = target
-        sampler = read_index(channel, "sampler", channel_at, diagnostics, count=len(samplers))
+        sampler = channel.index("sampler", count=len(samplers))
         if sampler is None:
             continue
         key = (path, pointer if node is None else node)
         if key in tracks:
             got = pointer if node is None else f"{path} of node {node}"
-            diagnostics.report(CHANNEL_REPEATED, channel_at / "target", got=got)
+            channel.report(CHANNEL_REPEATED, "target", got=got)
             continue
-        sampler_at = at / "samplers" / sampler
-        keyframes = _read_sampler(document, samplers[sampler], path, sampler_at, diagnostics)
+        keyframes = _read_sampler(document, samplers[sampler], path)
         if keyframes is not None:
             times, values, interpolation = keyframes
             tracks[key] = AnimationTrack(
@@ -127,106 +106,78 @@ def _read_animation(
                 interpolation=interpolation,
             )
     return Animation(
-        name=read_string(owner, "name", at, diagnostics, instead="it has no name") or "",
+        name=owner.string("name", instead="it has no name") or "",
         tracks=tuple(tracks.values()),
         duration=max((float(track.times[-1]) for track in tracks.values()), default=0.0),
     )
 
 
 def _read_target(
-    document: Document, channel: JsonObject, at: JsonPointer, diagnostics: Diagnostics
+    document: Document, channel: Reader
 ) -> tuple[TargetPath, int | None, str | None] | None:
     """Path, node and pointer of a channel; ``None`` if it animates nothing."""
-    if not has_required(channel, "target", "an object", at, diagnostics):
+    if not channel.has("target", "an object"):
         return None
-    target = read_object(channel, "target", at, diagnostics)
-    at = at / "target"
-    if target is None or not has_required(target, "path", ", ".join(PATHS), at, diagnostics):
+    target = channel.member("target")
+    if target is None or not target.has("path", ", ".join(PATHS)):
         return None
-    path = read_choice(target, "path", at, diagnostics, choices=PATHS)
+    path = target.choice("path", choices=PATHS)
     if path == "pointer":
-        return _read_pointer(document, target, at, diagnostics)
-    node = read_index(target, "node", at, diagnostics, count=len(document.tree))
+        return _read_pointer(document, target)
+    node = target.index("node", count=len(document.tree))
     if "node" not in target:
-        diagnostics.report(CHANNEL_WITHOUT_NODE, at)
+        target.report(CHANNEL_WITHOUT_NODE)
     return None if path is None or node is None else (path, node, None)
 
 
 def _read_pointer(
-    document: Document, target: JsonObject, at: JsonPointer, diagnostics: Diagnostics
+    document: Document, target: Reader
 ) -> tuple[TargetPath, int | None, str | None] | None:
-    extensions = read_object(target, "extensions", at, diagnostics) or {}
-    at = at / "extensions"
-    if not has_required(extensions, POINTER_EXTENSION, "an object", at, diagnostics):
+    extensions = target.member_or_empty("extensions")
+    if not extensions.has(POINTER_EXTENSION, "an object"):
         return None
-    extension = read_object(extensions, POINTER_EXTENSION, at, diagnostics)
-    at = at / POINTER_EXTENSION
-    if extension is None or not has_required(
-        extension, "pointer", "a JSON pointer", at, diagnostics
-    ):
+    extension = extensions.member(POINTER_EXTENSION)
+    if extension is None or not extension.has("pointer", "a JSON pointer"):
         return None
-    pointer = read_string(extension, "pointer", at, diagnostics)
+    pointer = extension.string("pointer")
     match = None if pointer is None else _NODE_POINTER.fullmatch(pointer)
     if match is None:
         return None if pointer is None else ("pointer", None, pointer)
     # Longer numbers are out of range of every file, and too long for int().
     node = int(match[1][:18])
     if node >= len(document.tree):
-        diagnostics.report(
-            INDEX_OUT_OF_RANGE, at / "pointer", key="node", got=node, count=len(document.tree)
-        )
+        count = len(document.tree)
+        extension.report(INDEX_OUT_OF_RANGE, "pointer", key="node", got=node, count=count)
         return None
     return cast("TargetPath", match[2]), node, pointer
 
 
 def _read_sampler(
-    document: Document,
-    sampler: JsonObject,
-    path: TargetPath,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
+    document: Document, sampler: Reader, path: TargetPath
 ) -> tuple[FloatArray, FloatArray, Interpolation] | None:
     """Times, values and interpolation, shaped for an :class:`AnimationTrack`."""
     interpolation: Interpolation | None = Interpolation.LINEAR
     if "interpolation" in sampler:
-        interpolation = read_choice(
-            sampler, "interpolation", at, diagnostics, choices=INTERPOLATIONS
-        )
+        interpolation = sampler.choice("interpolation", choices=INTERPOLATIONS)
     arrays: list[AccessorArray | None] = []
     for key in ("input", "output"):
-        count = document.count("accessors")
-        accessor = (
-            read_index(sampler, key, at, diagnostics, count=count)
-            if has_required(sampler, key, "an index", at, diagnostics)
-            else None
-        )
-        array = None if accessor is None else read_accessor(document, accessor, diagnostics)
-        arrays.append(
-            array if array is None or _carried(array, key, path, at, diagnostics) else None
-        )
+        array = accessor_of(document, sampler, key) if sampler.has(key, "an index") else None
+        what = path if key == "output" and path in WIDTHS else key
+        arrays.append(array if array is None or all_carried(array, what, sampler, key) else None)
     inputs, outputs = arrays
     if interpolation is None or inputs is None or outputs is None:
         return None
-    times = _read_times(inputs, at / "input", diagnostics)
+    times = _read_times(inputs, sampler)
     if times is None:
         return None
-    values = _read_values(outputs, len(times), path, interpolation, at / "output", diagnostics)
+    values = _read_values(outputs, len(times), path, interpolation, sampler)
     return None if values is None else (times, values, interpolation)
 
 
-def _carried(
-    array: AccessorArray, key: str, path: TargetPath, at: JsonPointer, diagnostics: Diagnostics
-) -> bool:
-    what = path if key == "output" and path in WIDTHS else key
-    return all_carried(array, what, at / key, diagnostics)
-
-
-def _read_times(
-    array: AccessorArray, at: JsonPointer, diagnostics: Diagnostics
-) -> FloatArray | None:
+def _read_times(array: AccessorArray, sampler: Reader) -> FloatArray | None:
     if array.ndim != 1 or array.dtype.kind != "f" or not len(array):
         got = f"{len(array)} {array.dtype.name} elements of shape {array.shape[1:]}"
-        diagnostics.report(SAMPLER_INPUT_WRONG, at, got=got)
+        sampler.report(SAMPLER_INPUT_WRONG, "input", got=got)
         return None
     times = array.astype(np.float64)
 
@@ -235,12 +186,13 @@ def _read_times(
     if wrong.size:
         key = int(wrong[0])
         before = float(times[key - 1]) if key else 0.0
-        diagnostics.report(TIMES_NOT_INCREASING, at, key=key, got=float(times[key]), before=before)
+        time = float(times[key])
+        sampler.report(TIMES_NOT_INCREASING, "input", key=key, got=time, before=before)
         return None
     repeated = np.flatnonzero(steps[1:] == 0.0)
     if repeated.size:
         key = int(repeated[0]) + 1
-        diagnostics.report(TIMES_REPEATED, at, key=key, got=float(times[key]))
+        sampler.report(TIMES_REPEATED, "input", key=key, got=float(times[key]))
     times.flags.writeable = False
     return times
 
@@ -250,8 +202,7 @@ def _read_values(
     keys: int,
     path: TargetPath,
     interpolation: Interpolation,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
+    sampler: Reader,
 ) -> FloatArray | None:
     """Values per keyframe, shape [keys, width], or [keys, 3, width] for splines."""
     if array.ndim == 3:
@@ -265,15 +216,10 @@ def _read_values(
     if not fits or not width or width != WIDTHS.get(path, width):
         needed = f"{rows} of {WIDTHS[path]} numbers" if path in WIDTHS else f"a multiple of {rows}"
         got = f"{len(array)} of shape {array.shape[1:]}"
-        diagnostics.report(
-            SAMPLER_OUTPUT_WRONG,
-            at,
-            got=got,
-            keys=keys,
-            path=path,
-            interpolation=interpolation.value,
-            needed=needed,
-        )
+        sampler.report(
+            SAMPLER_OUTPUT_WRONG, "output", got=got, keys=keys, path=path,
+            interpolation=interpolation.value, needed=needed,
+        )  # fmt: skip
         return None
     values = array.astype(np.float64).reshape((keys, 3, width) if cubic else (keys, width))
     if path == "rotation":
@@ -282,7 +228,7 @@ def _read_values(
         zero = np.flatnonzero(lengths < 1e-6)
         if zero.size:
             key = int(zero[0])
-            diagnostics.report(ROTATION_ZERO, at, key=key, got=float(lengths[key]))
+            sampler.report(ROTATION_ZERO, "output", key=key, got=float(lengths[key]))
             return None
         if not cubic:
             values = quat_normalize(values)

@@ -6,17 +6,16 @@ Elements are views of the file's bytes, nothing is copied. ``accessors.py`` inte
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, error
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import JsonObject, has_required, read_index, read_size
+from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.gltf.meshopt import (
     COMPRESSIONS,
     MESHOPT_PACKAGE_MISSING,
@@ -26,23 +25,16 @@ from gltf_bullet.gltf.meshopt import (
 
 AccessorArray: TypeAlias = npt.NDArray[Any]
 
-ACCESSOR_OUT_OF_BOUNDS = IssueKind(
-    "ACCESSOR_OUT_OF_BOUNDS",
-    Severity.ERROR,
-    "{what} needs {needed} bytes; its bufferView has {got}",
+ACCESSOR_OUT_OF_BOUNDS = error(
+    "ACCESSOR_OUT_OF_BOUNDS", "{what} needs {needed} bytes; its bufferView has {got}"
 )
-BUFFER_VIEW_OUT_OF_BOUNDS = IssueKind(
-    "BUFFER_VIEW_OUT_OF_BOUNDS",
-    Severity.ERROR,
-    "the bufferView ends at byte {needed}; its buffer has {got}",
+BUFFER_VIEW_OUT_OF_BOUNDS = error(
+    "BUFFER_VIEW_OUT_OF_BOUNDS", "the bufferView ends at byte {needed}; its buffer has {got}"
 )
-STRIDE_TOO_SMALL = IssueKind(
-    "STRIDE_TOO_SMALL", Severity.ERROR, "byteStride is {got}; must be at least {needed}"
-)
+STRIDE_TOO_SMALL = error("STRIDE_TOO_SMALL", "byteStride is {got}; must be at least {needed}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ElementLayout:
+class ElementLayout(Struct, frozen=True, kw_only=True):
     """Layout of an element's components, in bytes from its beginning."""
 
     dtype: np.dtype[Any]
@@ -72,77 +64,65 @@ def read_buffer_view(
     document: Document, index: int, diagnostics: Diagnostics
 ) -> tuple[memoryview, int | None] | None:
     """The bytes and the ``byteStride`` of a bufferView; ``None``, with an issue, on failure."""
-    at = ROOT / "bufferViews" / index
-    view = document.objects("bufferViews")[index]
-    buffer = _index(view, "buffer", document.count("buffers"), at, diagnostics)
-    length = read_size(view, "byteLength", at, diagnostics, default=None)
-    offset = read_size(view, "byteOffset", at, diagnostics, default=0)
-    stride: int | None = None
-    if "byteStride" in view:
-        stride = read_size(view, "byteStride", at, diagnostics, default=None)
-        if stride is None:
-            return None
+    view = document.reader("bufferViews", index, diagnostics)
+    buffer = _index(view, "buffer", document.count("buffers"))
+    length = view.size("byteLength", default=None)
+    offset = view.size("byteOffset", default=0)
+    stride = view.size("byteStride", default=None) if "byteStride" in view else None
+    if "byteStride" in view and stride is None:
+        return None
     if buffer is None or length is None or offset is None:
         return None
     found = view.get("extensions")
-    extensions: JsonObject = found if isinstance(found, dict) else {}
-    for name in COMPRESSIONS:
-        extension = extensions.get(name)
-        if not isinstance(extension, dict):
-            continue
-        if can_decode():
-            place = at / "extensions" / name
-            decoded = document.derive(
-                ("decoded view", index),
-                partial(decode_meshopt, document, extension, length, place),
-                diagnostics,
-            )
-            return None if decoded is None else (decoded, stride)
-        # The buffer is then the uncompressed fall-back; mostly it is declared without data.
-        if not _has_data(document, buffer):
-            diagnostics.report(MESHOPT_PACKAGE_MISSING, at, got=name)
-            return None
+    blocks = found if isinstance(found, dict) else {}
+    name = next((name for name in COMPRESSIONS if isinstance(blocks.get(name), dict)), None)
+    if name is not None and can_decode():
+        at = view.at / "extensions" / name
+        decoded = document.derive(
+            ("decoded view", index),
+            lambda sink: decode_meshopt(document, Reader(blocks[name], at, sink), length),
+            diagnostics,
+        )
+        return None if decoded is None else (decoded, stride)
+    # The buffer is then the uncompressed fall-back; mostly it is declared without data.
+    if name is not None and not _has_data(document, buffer):
+        view.report(MESHOPT_PACKAGE_MISSING, got=name)
+        return None
     try:
         data = document.buffer(buffer)
     except ContainerError as exc:
         diagnostics.extend(exc.issues)
         return None
     if offset + length > len(data):
-        diagnostics.report(BUFFER_VIEW_OUT_OF_BOUNDS, at, needed=offset + length, got=len(data))
+        view.report(BUFFER_VIEW_OUT_OF_BOUNDS, needed=offset + length, got=len(data))
         return None
     return data[offset : offset + length], stride
 
 
 def read_elements(
-    document: Document,
-    owner: JsonObject,
-    layout: ElementLayout,
-    count: int,
-    what: str,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
+    document: Document, owner: Reader, layout: ElementLayout, count: int, what: str
 ) -> AccessorArray | None:
     """``count`` elements from the bufferView and byteOffset that ``owner`` names.
 
     Matrices come as the file has them, ``[count, column, row]``.
     """
-    view_index = _index(owner, "bufferView", document.count("bufferViews"), at, diagnostics)
-    offset = read_size(owner, "byteOffset", at, diagnostics, default=0)
+    view_index = _index(owner, "bufferView", document.count("bufferViews"))
+    offset = owner.size("byteOffset", default=0)
     if view_index is None or offset is None:
         return None
-    view = read_buffer_view(document, view_index, diagnostics)
+    view = read_buffer_view(document, view_index, owner.diagnostics)
     if view is None:
         return None
     data, stride = view
     if stride is None:
         stride = layout.size
     elif stride < layout.used:
-        view_at = ROOT / "bufferViews" / view_index / "byteStride"
-        diagnostics.report(STRIDE_TOO_SMALL, view_at, got=stride, needed=layout.used)
+        view_of = document.reader("bufferViews", view_index, owner.diagnostics)
+        view_of.report(STRIDE_TOO_SMALL, "byteStride", got=stride, needed=layout.used)
         return None
     needed = offset + (stride * (count - 1) + layout.used if count else 0)
     if needed > len(data):
-        diagnostics.report(ACCESSOR_OUT_OF_BOUNDS, at, what=what, needed=needed, got=len(data))
+        owner.report(ACCESSOR_OUT_OF_BOUNDS, what=what, needed=needed, got=len(data))
         return None
     if not count:
         return np.zeros((0, *layout.shape), dtype=layout.dtype)
@@ -161,9 +141,5 @@ def _has_data(document: Document, buffer: int) -> bool:
     )
 
 
-def _index(
-    owner: JsonObject, key: str, count: int, at: JsonPointer, diagnostics: Diagnostics
-) -> int | None:
-    if not has_required(owner, key, "an index", at, diagnostics):
-        return None
-    return read_index(owner, key, at, diagnostics, count=count)
+def _index(owner: Reader, key: str, count: int) -> int | None:
+    return owner.index(key, count=count) if owner.has(key, "an index") else None

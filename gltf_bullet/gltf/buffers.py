@@ -14,27 +14,21 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, error
 from gltf_bullet.gltf.container import ReadLimits
-from gltf_bullet.gltf.fields import INDEX_OUT_OF_RANGE, JsonObject, read_number, read_string
+from gltf_bullet.gltf.fields import INDEX_OUT_OF_RANGE, JsonObject, Reader
 
-BUFFER_MISSING = IssueKind(
-    "BUFFER_MISSING", Severity.ERROR, "the data of the buffer is missing: {got}"
-)
-BUFFER_SHORT = IssueKind(
-    "BUFFER_SHORT", Severity.ERROR, "the buffer has {got} bytes; byteLength asks for {needed}"
-)
-BUFFER_TOO_LARGE = IssueKind(
+BUFFER_MISSING = error("BUFFER_MISSING", "the data of the buffer is missing: {got}")
+BUFFER_SHORT = error("BUFFER_SHORT", "the buffer has {got} bytes; byteLength asks for {needed}")
+BUFFER_TOO_LARGE = error(
     "BUFFER_TOO_LARGE",
-    Severity.ERROR,
     "the buffer has {got} bytes; must be at most {allowed} (ReadLimits.max_buffer_bytes)",
 )
-URI_REFUSED = IssueKind(
+URI_REFUSED = error(
     "URI_REFUSED",
-    Severity.ERROR,
     "uri is {got}; must be a data URI or a relative path inside the asset's folder ({reason})",
 )
-URI_MALFORMED = IssueKind("URI_MALFORMED", Severity.ERROR, "the data URI is malformed: {got}")
+URI_MALFORMED = error("URI_MALFORMED", "the data URI is malformed: {got}")
 
 LONGEST_PATH = 4096
 """Longest path in bytes that systems accept."""
@@ -63,8 +57,8 @@ def read_buffer(
     if not 0 <= index < len(objects):
         diagnostics.report(INDEX_OUT_OF_RANGE, at, key="buffer", got=index, count=len(objects))
         return None
-    owner = objects[index]
-    length = read_number(owner, "byteLength", at, diagnostics, default=None, at_least=0.0)
+    owner = Reader(objects[index], at, diagnostics)
+    length = owner.number("byteLength", default=None, at_least=0.0)
     if length is None:
         diagnostics.report(BUFFER_MISSING, at, got="no usable byteLength")
         return None
@@ -73,7 +67,7 @@ def read_buffer(
         return None
     data: bytes | None
     if "uri" in owner:
-        uri = read_string(owner, "uri", at, diagnostics)
+        uri = owner.string("uri")
         data = None if uri is None else read_uri(uri, folder, at / "uri", diagnostics, limits)
     elif index == 0 and glb_chunk is not None:
         data = glb_chunk

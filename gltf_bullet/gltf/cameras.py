@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics
+from msgspec import Struct
+
+from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import (
-    VALUE_OUT_OF_RANGE,
-    has_required,
-    read_choice,
-    read_number,
-    read_object,
-    read_string,
-)
+from gltf_bullet.gltf.fields import VALUE_OUT_OF_RANGE
 from gltf_bullet.scene import Lens, OrthographicLens, PerspectiveLens
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileCamera:
+class FileCamera(Struct, frozen=True, kw_only=True):
     """A camera of the file; it looks along -Z of its node, +Y is up."""
 
     name: str
@@ -34,24 +27,23 @@ def read_camera(document: Document, index: int, diagnostics: Diagnostics) -> Fil
 
 
 def _read_camera(document: Document, index: int, diagnostics: Diagnostics) -> FileCamera | None:
-    at = ROOT / "cameras" / index
-    owner = document.objects("cameras")[index]
-    name = read_string(owner, "name", at, diagnostics) or ""
-    if not has_required(owner, "type", "perspective or orthographic", at, diagnostics):
+    owner = document.reader("cameras", index, diagnostics)
+    name = owner.string("name") or ""
+    if not owner.has("type", "perspective or orthographic"):
         return None
     kinds = {"perspective": "perspective", "orthographic": "orthographic"}
-    kind = read_choice(owner, "type", at, diagnostics, choices=kinds)
-    if kind is None or not has_required(owner, kind, "an object", at, diagnostics):
+    kind = owner.choice("type", choices=kinds)
+    if kind is None or not owner.has(kind, "an object"):
         return None
-    block, at = read_object(owner, kind, at, diagnostics) or {}, at / kind
+    block = owner.member_or_empty(kind)
 
     def number(key: str, *, required: bool = True) -> float | None:
         if required:
-            has_required(block, key, "a number", at, diagnostics)
-        return read_number(block, key, at, diagnostics, default=None, above=0.0)
+            block.has(key, "a number")
+        return block.number(key, default=None, above=0.0)
 
     def report(key: str, got: float, allowed: str) -> None:
-        diagnostics.report(VALUE_OUT_OF_RANGE, at / key, key=key, got=got, allowed=allowed)
+        block.report(VALUE_OUT_OF_RANGE, key, key=key, got=got, allowed=allowed)
 
     if kind == "perspective":
         angle, near = number("yfov"), number("znear")
@@ -69,7 +61,7 @@ def _read_camera(document: Document, index: int, diagnostics: Diagnostics) -> Fi
         )
     else:
         width, height, end = number("xmag"), number("ymag"), number("zfar")
-        start = read_number(block, "znear", at, diagnostics, default=0.0, at_least=0.0)
+        start = block.number("znear", default=0.0, at_least=0.0)
         if width is None or height is None or end is None:
             return None
         if end <= start:

@@ -12,14 +12,14 @@ import os
 import re
 import struct
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, NoReturn, TypeAlias, cast
 
 import msgspec
+from msgspec import Struct
 
 from gltf_bullet.collection import no_collection
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, error, note, warning
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.gltf.fields import JsonObject
 
@@ -97,53 +97,37 @@ AssetSource: TypeAlias = (
 MEMORY_PATH = "<memory>"
 """Path of a document that was not read from a file."""
 
-FILE_UNREADABLE = IssueKind("FILE_UNREADABLE", Severity.ERROR, "the file cannot be read: {got}")
-FILE_TOO_LARGE = IssueKind(
+FILE_UNREADABLE = error("FILE_UNREADABLE", "the file cannot be read: {got}")
+FILE_TOO_LARGE = error(
     "FILE_TOO_LARGE",
-    Severity.ERROR,
     "the file has {got} bytes; must be at most {allowed} (ReadLimits.max_buffer_bytes)",
 )
-FILE_OTHER_FORMAT = IssueKind(
-    "FILE_OTHER_FORMAT", Severity.ERROR, "this is {got}; must be glTF 2.0; {remedy}"
+FILE_OTHER_FORMAT = error("FILE_OTHER_FORMAT", "this is {got}; must be glTF 2.0; {remedy}")
+FILE_EMPTY = error("FILE_EMPTY", "the file is empty; must be GLB or JSON")
+GLB_TRUNCATED = error(
+    "GLB_TRUNCATED", "{what} needs {needed} bytes; only {got} are left in the file"
 )
-FILE_EMPTY = IssueKind("FILE_EMPTY", Severity.ERROR, "the file is empty; must be GLB or JSON")
-GLB_TRUNCATED = IssueKind(
-    "GLB_TRUNCATED", Severity.ERROR, "{what} needs {needed} bytes; only {got} are left in the file"
+GLB_VERSION = error("GLB_VERSION", "the GLB version is {got}; must be 2")
+GLB_LENGTH = warning(
+    "GLB_LENGTH", "the GLB header says {length} bytes; the file has {got}; the rest is ignored"
 )
-GLB_VERSION = IssueKind("GLB_VERSION", Severity.ERROR, "the GLB version is {got}; must be 2")
-GLB_LENGTH = IssueKind(
-    "GLB_LENGTH",
-    Severity.WARNING,
-    "the GLB header says {length} bytes; the file has {got}; the rest is ignored",
-)
-GLB_CHUNK_UNALIGNED = IssueKind(
+GLB_CHUNK_UNALIGNED = warning(
     "GLB_CHUNK_UNALIGNED",
-    Severity.WARNING,
     "GLB chunk {chunk} has {got} bytes; must be a multiple of 4; it is read as it is",
 )
-GLB_JSON_NOT_FIRST = IssueKind(
-    "GLB_JSON_NOT_FIRST", Severity.ERROR, "the first GLB chunk is {got}; must be JSON"
-)
-GLB_CHUNK_IGNORED = IssueKind(
+GLB_JSON_NOT_FIRST = error("GLB_JSON_NOT_FIRST", "the first GLB chunk is {got}; must be JSON")
+GLB_CHUNK_IGNORED = note(
     "GLB_CHUNK_IGNORED",
-    Severity.INFO,
     "GLB chunk {chunk} of type {got} is not known here or is a repetition; it is skipped",
 )
-JSON_MALFORMED = IssueKind(
-    "JSON_MALFORMED", Severity.ERROR, "the file is neither GLB nor valid JSON: {got}"
+JSON_MALFORMED = error("JSON_MALFORMED", "the file is neither GLB nor valid JSON: {got}")
+JSON_DUPLICATE_KEY = error(
+    "JSON_DUPLICATE_KEY", "the key {got} stands twice in one object; must be unique"
 )
-JSON_DUPLICATE_KEY = IssueKind(
-    "JSON_DUPLICATE_KEY", Severity.ERROR, "the key {got} stands twice in one object; must be unique"
-)
-JSON_NOT_OBJECT = IssueKind(
-    "JSON_NOT_OBJECT", Severity.ERROR, "the JSON root is {got}; must be an object"
-)
-JSON_TOO_DEEP = IssueKind(
-    "JSON_TOO_DEEP", Severity.ERROR, "the JSON is nested deeper than {allowed} levels"
-)
-JSON_BYTE_ORDER_MARK = IssueKind(
+JSON_NOT_OBJECT = error("JSON_NOT_OBJECT", "the JSON root is {got}; must be an object")
+JSON_TOO_DEEP = error("JSON_TOO_DEEP", "the JSON is nested deeper than {allowed} levels")
+JSON_BYTE_ORDER_MARK = note(
     "JSON_BYTE_ORDER_MARK",
-    Severity.INFO,
     "the JSON begins with a UTF-8 byte order mark; must be without; it is skipped",
 )
 
@@ -156,8 +140,7 @@ BIN_CHUNK = 0x004E4942
 """Chunk type "BIN" with a trailing zero."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadLimits:
+class ReadLimits(Struct, frozen=True, kw_only=True):
     """Limits above which a file is refused or reduced, since its content is not trusted."""
 
     max_buffer_bytes: int = 2 * 1024**3
@@ -199,8 +182,7 @@ class _SourceFile(NamedTuple):
         return Path(self.path).parent if self.is_file else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Container:
+class Container(Struct, frozen=True, kw_only=True):
     """The parts of a file before anything of it is interpreted."""
 
     path: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.gltf.accessors import ACCESSOR_OF_ZEROS, ACCESSOR_TOO_LARGE
 from gltf_bullet.gltf.buffer_views import (
     ACCESSOR_OUT_OF_BOUNDS,
@@ -29,7 +29,7 @@ from gltf_bullet.gltf.meshopt import (
     MESHOPT_UNREADABLE,
 )
 
-PASSED_OVER = IssueKind("PASSED_OVER", Severity.WARNING, "{got}; {instead}")
+PASSED_OVER = warning("PASSED_OVER", "{got}; {instead}")
 
 _WHOLE_FILE: Final = frozenset(
     {

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
+from msgspec import Struct
+from msgspec import field as msgspec_field
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, JsonPointer, error, warning
 from gltf_bullet.errors import ContainerError, InvalidAssetError
 from gltf_bullet.gltf.buffers import read_buffer
 from gltf_bullet.gltf.container import (
@@ -21,41 +23,33 @@ from gltf_bullet.gltf.container import (
     ReadLimits,
     open_container,
 )
-from gltf_bullet.gltf.fields import JsonObject, read_object, read_objects, read_string, read_strings
+from gltf_bullet.gltf.fields import JsonObject, Reader
 from gltf_bullet.gltf.nodes import extension_names, index_extensions, read_node_tree
 from gltf_bullet.scene import NodeTree
 
 __all__ = ["AssetSource", "Document", "ReadLimits", "read_document"]
 
-ASSET_VERSION = IssueKind(
+ASSET_VERSION = error(
     "ASSET_VERSION",
-    Severity.ERROR,
     "asset.{key} is {got}; this reader knows glTF 2.0 and what the draft of 2.1 adds to physics",
 )
-ASSET_VERSION_MISSING = IssueKind(
-    "ASSET_VERSION_MISSING", Severity.WARNING, "asset.version is missing; 2.0 is assumed"
-)
-ASSET_VERSION_FORM = IssueKind(
+ASSET_VERSION_MISSING = warning("ASSET_VERSION_MISSING", "asset.version is missing; 2.0 is assumed")
+ASSET_VERSION_FORM = warning(
     "ASSET_VERSION_FORM",
-    Severity.WARNING,
     "asset.{key} is {got}; must be two numbers and a point, such as 2.0; it is read as {used}",
 )
-ASSET_VERSION_ORDER = IssueKind(
+ASSET_VERSION_ORDER = warning(
     "ASSET_VERSION_ORDER",
-    Severity.WARNING,
     "asset.minVersion is {minimum} and asset.version is {version}; must not be greater; the file "
     "is read all the same",
 )
-EXTERNAL_ASSET_LEFT_OUT = IssueKind(
+EXTERNAL_ASSET_LEFT_OUT = warning(
     "EXTERNAL_ASSET_LEFT_OUT",
-    Severity.WARNING,
     "node {node} holds the external asset {got} (glTF 2.1 draft), which is not read; all that it "
     "contains is left out",
 )
-EXTENSION_NOT_IN_USED = IssueKind(
-    "EXTENSION_NOT_IN_USED",
-    Severity.WARNING,
-    "{got} is in extensionsRequired only; must be in extensionsUsed too",
+EXTENSION_NOT_IN_USED = warning(
+    "EXTENSION_NOT_IN_USED", "{got} is in extensionsRequired only; must be in extensionsUsed too"
 )
 
 COLLECTIONS = (
@@ -71,8 +65,7 @@ _VERSION: Final = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
 _LOOSE_VERSION: Final = re.compile(r"\s*([0-9]{1,9})(?:\.([0-9]{1,9}))?")
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Document:
+class Document(Struct, frozen=True, eq=False, kw_only=True):
     """The frozen result of reading one file. Its JSON must not be changed.
 
     A pickle leaves out derived values, and includes the buffers that were read.
@@ -92,11 +85,13 @@ class Document:
     limits: ReadLimits
     _collections: dict[str, tuple[JsonObject, ...]]
     _nodes_by_extension: dict[str, tuple[int, ...]]
-    _buffers: dict[int, bytes] = field(default_factory=dict)
-    _derived: dict[tuple[str, int], tuple[object, tuple[Issue, ...]]] = field(default_factory=dict)
+    _buffers: dict[int, bytes] = msgspec_field(default_factory=dict)
+    _derived: dict[tuple[str, int], tuple[object, tuple[Issue, ...]]] = msgspec_field(
+        default_factory=dict
+    )
 
     def __reduce__(self) -> tuple[object, ...]:
-        names = [name for name in self.__slots__ if name != "_derived"]
+        names = [name for name in self.__struct_fields__ if name != "_derived"]
         return (_document_of_state, ({name: getattr(self, name) for name in names},))
 
     def __repr__(self) -> str:
@@ -109,6 +104,20 @@ class Document:
     def node_extension(self, node: int, name: str) -> JsonObject | None:
         """The extension object of a node; ``None`` when absent or no object (then reported)."""
         return _extension(self._collections["nodes"][node], name)
+
+    def root_reader(self, name: str, diagnostics: Diagnostics) -> Reader:
+        """The reader of the root's extension object, which is empty where it is absent."""
+        return Reader(self.root_extension(name), ROOT / "extensions" / name, diagnostics)
+
+    def node_reader(self, node: int, name: str, diagnostics: Diagnostics) -> Reader:
+        """The reader of a node's extension object, which is empty where it is absent."""
+        at = JsonPointer(f"/nodes/{node}/extensions/{name}")
+        return Reader(self.node_extension(node, name) or {}, at, diagnostics)
+
+    def reader(self, collection: str, index: int, diagnostics: Diagnostics) -> Reader:
+        """The reader of an object of a root collection."""
+        at = JsonPointer(f"/{collection}/{index}")
+        return Reader(self.objects(collection)[index], at, diagnostics)
 
     def nodes_with_extension(self, name: str) -> tuple[int, ...]:
         """The nodes that carry an extension, in file order."""
@@ -183,20 +192,18 @@ def read_document(
     root, path = container.json, container.path
     if adapt is not None:
         root = adapt(root, diagnostics)
-    _check_version(root, path, diagnostics)
+    reader = Reader(root, ROOT, diagnostics)
+    _check_version(reader, path)
     collections = {name: _objects(root, name, diagnostics) for name in COLLECTIONS}
     nodes = collections["nodes"]
     counts = {name: len(objects) for name, objects in collections.items()}
-    used = (
-        read_strings(root, "extensionsUsed", ROOT, diagnostics, instead="it is taken as empty")
-        or ()
-    )
-    required = read_strings(root, "extensionsRequired", ROOT, diagnostics) or ()
+    used = reader.strings("extensionsUsed", instead="it is taken as empty") or ()
+    required = reader.strings("extensionsRequired") or ()
     for name in required:
         if name not in used:
-            diagnostics.report(EXTENSION_NOT_IN_USED, ROOT / "extensionsRequired", got=name)
+            reader.report(EXTENSION_NOT_IN_USED, "extensionsRequired", got=name)
     if "extensions" in root:
-        extension_names(root["extensions"], ROOT, diagnostics)
+        extension_names(reader)
     _report_external_assets(root, nodes, diagnostics)
     nodes_by_extension = index_extensions(nodes, diagnostics)
     tree = read_node_tree(root, nodes, counts, diagnostics)
@@ -231,37 +238,32 @@ def _objects(root: JsonObject, name: str, diagnostics: Diagnostics) -> tuple[Jso
     if type(value) is list and set(map(type, value)) <= {dict}:
         return tuple(value)
     instead = "it is taken as empty" if name in DISPENSABLE else None
-    return tuple(
-        item for _, _, item in read_objects(root, name, ROOT, diagnostics, instead=instead)
-    )
+    entries = Reader(root, ROOT, diagnostics).entries(name, instead=instead)
+    return tuple(entry.json for entry in entries)
 
 
-def _check_version(root: JsonObject, path: str, diagnostics: Diagnostics) -> None:
+def _check_version(root: Reader, path: str) -> None:
     """Accept every 2.x whose ``minVersion`` is 2.0 or 2.1 (glTF 2.0, "Asset")."""
-    at = ROOT / "asset"
-    asset = read_object(root, "asset", ROOT, diagnostics, instead="it is ignored") or {}
+    asset = root.member_or_empty("asset", instead="it is ignored")
     if "version" not in asset:
-        diagnostics.report(ASSET_VERSION_MISSING, at)
-    version = _read_version(asset, "version", diagnostics)
-    minimum = _read_version(asset, "minVersion", diagnostics)
+        asset.report(ASSET_VERSION_MISSING)
+    version = _read_version(asset, "version")
+    minimum = _read_version(asset, "minVersion")
     for key, accepted in (
         ("version", version is None or version[0] == 2),
         ("minVersion", minimum in (None, (2, 0), (2, 1))),
     ):
         if not accepted:
-            diagnostics.report(ASSET_VERSION, at / key, key=key, got=repr(asset[key])[:60])
-            raise ContainerError(path, diagnostics.issues)
+            asset.report(ASSET_VERSION, key, key=key, got=repr(asset[key])[:60])
+            raise ContainerError(path, asset.diagnostics.issues)
     if minimum is not None and minimum > (version or (2, 0)):
-        diagnostics.report(
-            ASSET_VERSION_ORDER, at / "minVersion",
-            minimum=asset["minVersion"], version=asset.get("version", "2.0"),
-        )  # fmt: skip
+        stated = asset.get("version", "2.0")
+        asset.report(ASSET_VERSION_ORDER, "minVersion", minimum=asset["minVersion"], version=stated)
 
 
-def _read_version(asset: JsonObject, key: str, diagnostics: Diagnostics) -> tuple[int, int] | None:
+def _read_version(asset: Reader, key: str) -> tuple[int, int] | None:
     """Major and minor number; (0, 0) for a text without numbers."""
-    at = ROOT / "asset"
-    stated = read_string(asset, key, at, diagnostics, instead="2.0 is assumed")
+    stated = asset.string(key, instead="2.0 is assumed")
     if stated is None:
         return None
     if exact := _VERSION.fullmatch(stated):
@@ -270,9 +272,8 @@ def _read_version(asset: JsonObject, key: str, diagnostics: Diagnostics) -> tupl
     if loose is None:
         return (0, 0)
     major, minor = int(loose[1]), int(loose[2] or 0)
-    diagnostics.report(
-        ASSET_VERSION_FORM, at / key, key=key, got=repr(stated)[:60], used=f"{major}.{minor}"
-    )
+    used = f"{major}.{minor}"
+    asset.report(ASSET_VERSION_FORM, key, key=key, got=repr(stated)[:60], used=used)
     return major, minor
 
 

@@ -8,79 +8,67 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import error
 from gltf_bullet.gltf.buffer_views import AccessorArray, read_buffer_view
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import (
-    JsonObject,
-    has_required,
-    read_index,
-    read_object,
-    read_size,
-)
+from gltf_bullet.gltf.fields import Reader
 
 DRACO_EXTENSION = "KHR_draco_mesh_compression"
 
-DRACO_PACKAGE_MISSING = IssueKind(
+DRACO_PACKAGE_MISSING = error(
     "DRACO_PACKAGE_MISSING",
-    Severity.ERROR,
     "the primitive is compressed with Draco; install gltf_bullet[draco] (DracoPy) to read it",
 )
-DRACO_UNREADABLE = IssueKind(
-    "DRACO_UNREADABLE", Severity.ERROR, "the Draco data cannot be decoded: {got}"
-)
-DRACO_TOO_LARGE = IssueKind(
+DRACO_UNREADABLE = error("DRACO_UNREADABLE", "the Draco data cannot be decoded: {got}")
+DRACO_TOO_LARGE = error(
     "DRACO_TOO_LARGE",
-    Severity.ERROR,
     "the Draco data announces {got} triangles; must be at most {allowed} "
     "(ReadLimits.max_draco_faces)",
 )
 
 
 def decode_draco(
-    document: Document,
-    extension: JsonObject,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
+    document: Document, extension: Reader
 ) -> tuple[Mapping[str, AccessorArray], npt.NDArray[np.int64]] | None:
     """Attributes by glTF name, [vertex, component] each, and triangles [count, 3].
 
     Args:
         document: The file.
-        extension: The primitive's extension object.
-        at: Location of that object.
-        diagnostics: Receives every finding; the result is then ``None``.
+        extension: The primitive's extension object, which gets every finding.
     """
-    if not has_required(extension, "bufferView", "an index", at, diagnostics):
+    if not extension.has("bufferView", "an index"):
         return None
-    count = document.count("bufferViews")
-    view_index = read_index(extension, "bufferView", at, diagnostics, count=count)
-    ids = read_object(extension, "attributes", at, diagnostics) or {}
-    view = None if view_index is None else read_buffer_view(document, view_index, diagnostics)
+    view_index = extension.index("bufferView", count=document.count("bufferViews"))
+    ids = extension.member_or_empty("attributes")
+    view = (
+        None
+        if view_index is None
+        else read_buffer_view(document, view_index, extension.diagnostics)
+    )
     if view is None:
         return None
     data = bytes(view[0])
     faces, allowed = _announced_faces(data), document.limits.max_draco_faces
     if faces > allowed:
-        diagnostics.report(DRACO_TOO_LARGE, at, got=faces, allowed=allowed)
+        extension.report(DRACO_TOO_LARGE, got=faces, allowed=allowed)
         return None
     try:
         draco = importlib.import_module("DracoPy")
     except ImportError:
-        diagnostics.report(DRACO_PACKAGE_MISSING, at)
+        extension.report(DRACO_PACKAGE_MISSING)
         return None
     try:
         mesh = draco.decode(data)
         triangles = np.asarray(mesh.faces, dtype=np.int64).reshape(-1, 3)
         attributes = {}
-        for name in ids:
-            unique_id = read_size(ids, name, at / "attributes", diagnostics, default=None)
+        for name in ids.json:
+            unique_id = ids.size(name, default=None)
             found = None if unique_id is None else mesh.get_attribute_by_unique_id(unique_id)
             if found is not None:
                 values = np.asarray(found["data"])
                 attributes[name] = values.reshape(len(values), -1)
     except Exception as exc:  # DracoPy raises bare Exception subclasses on bad data.
-        diagnostics.report(DRACO_UNREADABLE, at, got=str(exc) or type(exc).__name__)
+        extension.report(DRACO_UNREADABLE, got=str(exc) or type(exc).__name__)
         return None
     return attributes, triangles
 

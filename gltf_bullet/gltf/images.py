@@ -7,13 +7,13 @@ unreadable image is a warning: the asset loses a texture, not its physics.
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, warning
 from gltf_bullet.gltf.buffer_views import read_buffer_view
 from gltf_bullet.gltf.buffers import read_uri
 from gltf_bullet.gltf.container import ReadLimits
@@ -25,37 +25,29 @@ if TYPE_CHECKING:
 ImageArray: TypeAlias = npt.NDArray[np.uint8]
 """RGBA as stored (sRGB, straight alpha), first row on top, shape [height, width, 4]."""
 
-IMAGE_MISSING = IssueKind(
-    "IMAGE_MISSING",
-    Severity.WARNING,
-    "the image cannot be had ({got}); its material is shown without it",
+IMAGE_MISSING = warning(
+    "IMAGE_MISSING", "the image cannot be had ({got}); its material is shown without it"
 )
-IMAGE_UNREADABLE = IssueKind(
-    "IMAGE_UNREADABLE",
-    Severity.WARNING,
-    "the image cannot be decoded ({got}); its material is shown without it",
+IMAGE_UNREADABLE = warning(
+    "IMAGE_UNREADABLE", "the image cannot be decoded ({got}); its material is shown without it"
 )
-IMAGE_TOO_LARGE = IssueKind(
+IMAGE_TOO_LARGE = warning(
     "IMAGE_TOO_LARGE",
-    Severity.WARNING,
     "the image has {width} x {height} pixels; must have at most {allowed} "
     "(ReadLimits.max_image_pixels); its material is shown without it",
 )
-IMAGES_TOO_LARGE = IssueKind(
+IMAGES_TOO_LARGE = warning(
     "IMAGES_TOO_LARGE",
-    Severity.WARNING,
     "the images up to here have more than {allowed} pixels together "
     "(ReadLimits.max_decoded_pixels); this one is not decoded, its material is shown without it",
 )
-IMAGE_REDUCED = IssueKind(
+IMAGE_REDUCED = warning(
     "IMAGE_REDUCED",
-    Severity.WARNING,
     "the image has {width} x {height} pixels; it is shown with {shown_width} x {shown_height} "
     "(ReadLimits.max_shown_pixels, ReadLimits.max_all_shown_pixels)",
 )
-IMAGE_FORMAT_UNSUPPORTED = IssueKind(
+IMAGE_FORMAT_UNSUPPORTED = warning(
     "IMAGE_FORMAT_UNSUPPORTED",
-    Severity.WARNING,
     "the image is {got}, which is not implemented; its material is shown without it",
 )
 
@@ -145,8 +137,7 @@ def _decode(
     return pixels
 
 
-@dataclass(slots=True)
-class _Spent:
+class _Spent(Struct):
     """Pixels of a document's images so far, as they count for its limits."""
 
     decoded: int = 0

@@ -9,22 +9,13 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
 from gltf_bullet.gltf.dispensable import do_without
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import (
-    JsonObject,
-    has_required,
-    read_bool,
-    read_choice,
-    read_index,
-    read_number,
-    read_numbers,
-    read_object,
-    read_size,
-)
+from gltf_bullet.gltf.fields import Reader
 
 
 class AlphaMode(enum.Enum):
@@ -46,8 +37,7 @@ class Wrap(enum.Enum):
 IDENTITY_TRANSFORM = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextureUse:
+class TextureUse(Struct, frozen=True, kw_only=True):
     """A texture as a material uses it."""
 
     image: int
@@ -60,8 +50,7 @@ class TextureUse:
     """Behaviour along u and v."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Material:
+class Material(Struct, frozen=True, kw_only=True):
     """The base colour of a surface; the defaults are those of a primitive without material."""
 
     base_color: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
@@ -82,6 +71,7 @@ class Material:
 DEFAULT_MATERIAL = Material()
 
 SPECULAR_GLOSSINESS = "KHR_materials_pbrSpecularGlossiness"
+_DIFFUSE = ("diffuseFactor", "diffuseTexture")
 TEXTURE_EXTENSIONS = (
     "EXT_texture_webp", "EXT_texture_avif", "MSFT_texture_dds", "KHR_texture_basisu",
 )  # fmt: skip
@@ -103,91 +93,68 @@ def read_material(document: Document, index: int | None, diagnostics: Diagnostic
 
 
 def _read_material(document: Document, index: int, diagnostics: Diagnostics) -> Material:
-    at = ROOT / "materials" / index
-    owner = document.objects("materials")[index]
-    extensions = read_object(owner, "extensions", at, diagnostics) or {}
-    surface, surface_at = read_object(owner, "pbrMetallicRoughness", at, diagnostics), None
-    keys = ("baseColorFactor", "baseColorTexture")
-    if surface is None and SPECULAR_GLOSSINESS in extensions:
-        surface_at = at / "extensions"
-        surface = read_object(extensions, SPECULAR_GLOSSINESS, surface_at, diagnostics)
-        surface_at, keys = surface_at / SPECULAR_GLOSSINESS, ("diffuseFactor", "diffuseTexture")
-    surface, surface_at = surface or {}, surface_at or at / "pbrMetallicRoughness"
-    color = read_numbers(surface, keys[0], surface_at, diagnostics, count=4, at_least=0.0)
+    owner = document.reader("materials", index, diagnostics)
+    extensions = owner.member_or_empty("extensions")
+    surface, keys = owner.member("pbrMetallicRoughness"), ("baseColorFactor", "baseColorTexture")
+    if surface is None:
+        surface = Reader({}, owner.at, diagnostics)
+        if SPECULAR_GLOSSINESS in extensions:
+            surface, keys = extensions.member_or_empty(SPECULAR_GLOSSINESS), _DIFFUSE
+    color = surface.numbers(keys[0], count=4, at_least=0.0)
     red, green, blue, alpha = color or (1.0, 1.0, 1.0, 1.0)
-    mode = read_choice(
-        owner, "alphaMode", at, diagnostics, choices={mode.value: mode for mode in AlphaMode}
-    )
+    mode = owner.choice("alphaMode", choices={mode.value: mode for mode in AlphaMode})
     return Material(
         base_color=(min(red, 1.0), min(green, 1.0), min(blue, 1.0), min(alpha, 1.0)),
-        emissive=_read_emission(owner, extensions, at, diagnostics),
-        texture=_read_texture(document, surface, keys[1], surface_at, diagnostics),
+        emissive=_read_emission(owner, extensions),
+        texture=_read_texture(document, surface, keys[1]),
         alpha_mode=mode or AlphaMode.OPAQUE,
-        alpha_cutoff=read_number(owner, "alphaCutoff", at, diagnostics, default=0.5, at_least=0.0),
-        double_sided=read_bool(owner, "doubleSided", at, diagnostics, default=False),
+        alpha_cutoff=owner.number("alphaCutoff", default=0.5, at_least=0.0),
+        double_sided=owner.boolean("doubleSided", default=False),
         unlit="KHR_materials_unlit" in extensions,
-        pointer=at,
+        pointer=owner.at,
     )
 
 
-def _read_emission(
-    owner: JsonObject, extensions: JsonObject, at: JsonPointer, diagnostics: Diagnostics
-) -> tuple[float, float, float]:
+def _read_emission(owner: Reader, extensions: Reader) -> tuple[float, float, float]:
     """The emissive factor; 0 with an emissive texture, which is not read."""
-    factor = read_numbers(owner, "emissiveFactor", at, diagnostics, count=3, at_least=0.0)
+    factor = owner.numbers("emissiveFactor", count=3, at_least=0.0)
     if factor is None or "emissiveTexture" in owner:
         return (0.0, 0.0, 0.0)
-    name = "KHR_materials_emissive_strength"
-    block = read_object(extensions, name, at / "extensions", diagnostics) or {}
-    strength = read_number(
-        block, "emissiveStrength", at / "extensions" / name, diagnostics, default=1.0, at_least=0.0
-    )
+    block = extensions.member_or_empty("KHR_materials_emissive_strength")
+    strength = block.number("emissiveStrength", default=1.0, at_least=0.0)
     red, green, blue = (min(1.0, strength * value) for value in factor)
     return (red, green, blue)
 
 
-def _read_texture(
-    document: Document, surface: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics
-) -> TextureUse | None:
-    info = read_object(surface, key, at, diagnostics)
-    if info is None:
+def _read_texture(document: Document, surface: Reader, key: str) -> TextureUse | None:
+    info = surface.member(key)
+    if info is None or not info.has("index", "an index"):
         return None
-    at = at / key
-    if not has_required(info, "index", "an index", at, diagnostics):
-        return None
-    index = read_index(info, "index", at, diagnostics, count=document.count("textures"))
-    texcoord = read_size(info, "texCoord", at, diagnostics, default=0)
-    extensions = read_object(info, "extensions", at, diagnostics) or {}
-    block_at = at / "extensions" / "KHR_texture_transform"
-    block = read_object(extensions, "KHR_texture_transform", at / "extensions", diagnostics)
+    index = info.index("index", count=document.count("textures"))
+    texcoord = info.size("texCoord", default=0)
+    block = info.member_or_empty("extensions").member("KHR_texture_transform")
     transform = IDENTITY_TRANSFORM
     if block is not None:
-        transform = _read_transform(block, block_at, diagnostics)
-        texcoord = read_size(block, "texCoord", block_at, diagnostics, default=texcoord or 0)
+        transform = _read_transform(block)
+        texcoord = block.size("texCoord", default=texcoord or 0)
     if index is None:
         return None
-    texture_at = ROOT / "textures" / index
-    texture = document.objects("textures")[index]
-    image = _read_source(document, texture, texture_at, diagnostics)
+    texture = document.reader("textures", index, surface.diagnostics)
+    image = _read_source(document, texture)
     if image is None:
         return None
     wraps = (Wrap.REPEAT, Wrap.REPEAT)
-    count = document.count("samplers")
-    sampler = read_index(texture, "sampler", texture_at, diagnostics, count=count)
+    sampler = texture.index("sampler", count=document.count("samplers"))
     if sampler is not None:
-        wraps = _read_wraps(
-            document.objects("samplers")[sampler], ROOT / "samplers" / sampler, diagnostics
-        )
+        wraps = _read_wraps(document.reader("samplers", sampler, surface.diagnostics))
     return TextureUse(image=image, texcoord=texcoord or 0, transform=transform, wraps=wraps)
 
 
-def _read_transform(
-    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics
-) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+def _read_transform(block: Reader) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """KHR_texture_transform: scale, then counter-clockwise rotation as seen, then offset."""
-    offset_u, offset_v = read_numbers(block, "offset", at, diagnostics, count=2) or (0.0, 0.0)
-    scale_u, scale_v = read_numbers(block, "scale", at, diagnostics, count=2) or (1.0, 1.0)
-    angle = read_number(block, "rotation", at, diagnostics, default=0.0)
+    offset_u, offset_v = block.numbers("offset", count=2) or (0.0, 0.0)
+    scale_u, scale_v = block.numbers("scale", count=2) or (1.0, 1.0)
+    angle = block.number("rotation", default=0.0)
     cosine, sine = math.cos(angle), math.sin(angle)
     # v grows downwards, so that the signs are those of a clockwise rotation elsewhere.
     return (
@@ -196,35 +163,28 @@ def _read_transform(
     )
 
 
-def _read_source(
-    document: Document, texture: JsonObject, at: JsonPointer, diagnostics: Diagnostics
-) -> int | None:
+def _read_source(document: Document, texture: Reader) -> int | None:
     """The image of a texture: from a readable extension, else the core's, else any."""
     count = document.count("images")
-    extensions = read_object(texture, "extensions", at, diagnostics) or {}
+    extensions = texture.member_or_empty("extensions")
     sources = []
     for name in TEXTURE_EXTENSIONS:
-        block_at = at / "extensions" / name
-        block = read_object(extensions, name, at / "extensions", diagnostics) or {}
-        source = read_index(block, "source", block_at, diagnostics, count=count)
+        source = extensions.member_or_empty(name).index("source", count=count)
         if source is not None:
             sources.append((name == "KHR_texture_basisu", source))
-    core = read_index(texture, "source", at, diagnostics, count=count)
+    core = texture.index("source", count=count)
     if core is not None:
         sources.append((False, core))
     return min(sources, key=lambda source: source[0])[1] if sources else None
 
 
-def _read_wraps(
-    sampler: JsonObject, at: JsonPointer, diagnostics: Diagnostics
-) -> tuple[Wrap, Wrap]:
+def _read_wraps(sampler: Reader) -> tuple[Wrap, Wrap]:
     found = []
     for key in ("wrapS", "wrapT"):
-        code = read_size(sampler, key, at, diagnostics, default=Wrap.REPEAT.value)
+        code = sampler.size(key, default=Wrap.REPEAT.value)
         known = {wrap.value: wrap for wrap in Wrap}
         if code is not None and code not in known:
-            read_choice(  # Reports the allowed values.
-                {key: str(code)}, key, at, diagnostics, choices={str(c): c for c in known}
-            )
+            words = Reader({key: str(code)}, sampler.at, sampler.diagnostics)
+            words.choice(key, choices={str(c): c for c in known})  # Reports the allowed values.
         found.append(known.get(code or 0, Wrap.REPEAT))
     return (found[0], found[1])

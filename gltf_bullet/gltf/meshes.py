@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import (
-    INDEX_OUT_OF_RANGE,
-    has_required,
-    read_numbers,
-    read_objects,
-    read_string,
-)
+from gltf_bullet.gltf.fields import INDEX_OUT_OF_RANGE
 from gltf_bullet.gltf.primitives import Primitive, read_primitive
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["Mesh", "Primitive", "morphed_positions", "read_mesh"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Mesh:
+class Mesh(Struct, frozen=True, eq=False, kw_only=True):
     """A glTF mesh; primitives without positions are left out."""
 
     primitives: tuple[Primitive, ...]
@@ -60,20 +53,19 @@ def morphed_positions(primitive: Primitive, weights: Sequence[float] | FloatArra
 
 
 def _read_mesh(document: Document, mesh_index: int, diagnostics: Diagnostics) -> Mesh:
-    at = ROOT / "meshes" / mesh_index
-    owner = document.objects("meshes")[mesh_index]
-    has_required(owner, "primitives", "a list of objects", at, diagnostics)
+    owner = document.reader("meshes", mesh_index, diagnostics)
+    owner.has("primitives", "a list of objects")
     primitives = [
         primitive
-        for _, primitive_at, entry in read_objects(owner, "primitives", at, diagnostics)
-        if (primitive := read_primitive(document, entry, primitive_at, diagnostics)) is not None
+        for entry in owner.entries("primitives")
+        if (primitive := read_primitive(document, entry)) is not None
     ]
     targets = max(
         (len(p.morph_positions) for p in primitives if p.morph_positions is not None), default=0
     )
-    weights = read_numbers(owner, "weights", at, diagnostics, instead="zeros are used") or ()
+    weights = owner.numbers("weights", instead="zeros are used") or ()
     return Mesh(
         primitives=tuple(primitives),
         weights=(*weights[:targets], *(0.0,) * (targets - len(weights))),
-        name=read_string(owner, "name", at, diagnostics, instead="it has no name") or "",
+        name=owner.string("name", instead="it has no name") or "",
     )

@@ -11,25 +11,21 @@ import importlib.util
 from typing import Final
 
 from gltf_bullet.bounds import DECODED_VIEW_BYTES
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import error
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import JsonObject, has_required, read_index, read_size
+from gltf_bullet.gltf.fields import Reader
 
 COMPRESSIONS: Final = ("EXT_meshopt_compression", "KHR_meshopt_compression")
 
-MESHOPT_PACKAGE_MISSING = IssueKind(
+MESHOPT_PACKAGE_MISSING = error(
     "MESHOPT_PACKAGE_MISSING",
-    Severity.ERROR,
     "the bufferView is compressed with {got}; install gltf_bullet[meshopt] (meshopt, of Python "
     "3.11 and later) to read it",
 )
-MESHOPT_UNREADABLE = IssueKind(
-    "MESHOPT_UNREADABLE", Severity.ERROR, "the meshopt data cannot be decoded: {got}"
-)
-MESHOPT_TOO_LARGE = IssueKind(
+MESHOPT_UNREADABLE = error("MESHOPT_UNREADABLE", "the meshopt data cannot be decoded: {got}")
+MESHOPT_TOO_LARGE = error(
     "MESHOPT_TOO_LARGE",
-    Severity.ERROR,
     "the meshopt data up to this bufferView announces {got} bytes; must be at most {allowed}",
 )
 
@@ -42,31 +38,21 @@ def can_decode() -> bool:
     return importlib.util.find_spec("meshopt") is not None
 
 
-def decode_meshopt(
-    document: Document,
-    extension: JsonObject,
-    length: int,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-) -> memoryview | None:
+def decode_meshopt(document: Document, extension: Reader, length: int) -> memoryview | None:
     """The decoded bytes of a bufferView; ``None``, with an issue, on failure.
 
     Args:
         document: The file.
         extension: The extension object of the view.
         length: ``byteLength`` of the view.
-        at: Location of the extension object.
-        diagnostics: Receives the findings.
     """
     buffer = None
-    if has_required(extension, "buffer", "an index", at, diagnostics):
+    if extension.has("buffer", "an index"):
         count = document.count("buffers")
-        buffer = read_index(extension, "buffer", at, diagnostics, count=count)
-    offset = read_size(extension, "byteOffset", at, diagnostics, default=0)
+        buffer = extension.index("buffer", count=count)
+    offset = extension.size("byteOffset", default=0)
     size, stride, count_of = (
-        read_size(extension, key, at, diagnostics, default=None)
-        if has_required(extension, key, "a whole number", at, diagnostics)
-        else None
+        extension.size(key, default=None) if extension.has(key, "a whole number") else None
         for key in ("byteLength", "byteStride", "count")
     )
     if buffer is None or offset is None or size is None or stride is None or count_of is None:
@@ -78,21 +64,21 @@ def decode_meshopt(
     elif stride * count_of > length:
         why = f"{count_of} elements of {stride} bytes are more than the bufferView's {length}"
     if why:
-        diagnostics.report(MESHOPT_UNREADABLE, at, got=why)
+        extension.report(MESHOPT_UNREADABLE, got=why)
         return None
-    spent = document.derive(("decoded views", 0), lambda _: [0], diagnostics)
+    spent = document.derive(("decoded views", 0), lambda _: [0], extension.diagnostics)
     spent[0] += stride * count_of
     if spent[0] > DECODED_VIEW_BYTES:
-        diagnostics.report(MESHOPT_TOO_LARGE, at, got=spent[0], allowed=DECODED_VIEW_BYTES)
+        extension.report(MESHOPT_TOO_LARGE, got=spent[0], allowed=DECODED_VIEW_BYTES)
         return None
     try:
         data = document.buffer(buffer)
     except ContainerError as error:
-        diagnostics.extend(error.issues)
+        extension.diagnostics.extend(error.issues)
         return None
     if offset + size > len(data):
         why = f"it ends at byte {offset + size}; its buffer has {len(data)}"
-        diagnostics.report(MESHOPT_UNREADABLE, at, got=why)
+        extension.report(MESHOPT_UNREADABLE, got=why)
         return None
     meshopt = importlib.import_module("meshopt")
     try:
@@ -101,5 +87,5 @@ def decode_meshopt(
         )
         return memoryview(decoded.tobytes())
     except Exception as error:  # of a compiled module of others, on bad data
-        diagnostics.report(MESHOPT_UNREADABLE, at, got=str(error)[:120] or type(error).__name__)
+        extension.report(MESHOPT_UNREADABLE, got=str(error)[:120] or type(error).__name__)
         return None

@@ -12,55 +12,45 @@ from itertools import chain
 import numpy as np
 
 from gltf_bullet.bounds import NAME_CHARACTERS
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.gltf.fields import (
-    RANGE_MENDED,
-    JsonObject,
-    read_index,
-    read_indices,
-    read_numbers,
-    read_object,
-    read_objects,
-    read_quaternion,
-    read_string,
-)
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, error, warning
+from gltf_bullet.gltf.fields import RANGE_MENDED, JsonObject, Reader
 from gltf_bullet.number_ranges import range_of
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import FloatArray, split_linear
 
-NODE_TWO_PARENTS = IssueKind(
+NODE_TWO_PARENTS = error(
     "NODE_TWO_PARENTS",
-    Severity.ERROR,
     "node {child} is a child of node {first} and of node {second}; must have one parent",
 )
-NODE_CYCLE = IssueKind(
-    "NODE_CYCLE", Severity.ERROR, "the nodes {cycle} are children of each other in a circle"
-)
-NODE_MATRIX_AND_TRS = IssueKind(
+NODE_CYCLE = error("NODE_CYCLE", "the nodes {cycle} are children of each other in a circle")
+NODE_MATRIX_AND_TRS = warning(
     "NODE_MATRIX_AND_TRS",
-    Severity.WARNING,
     "the node has matrix and also {got}; must have one of both; matrix is used",
 )
-MATRIX_SHEARED = IssueKind(
+MATRIX_SHEARED = warning(
     "MATRIX_SHEARED",
-    Severity.WARNING,
     "matrix has axes that are not orthogonal (cosine {got}); must be T * R * S; shear is dropped",
 )
-MATRIX_NOT_AFFINE = IssueKind(
-    "MATRIX_NOT_AFFINE",
-    Severity.WARNING,
-    "matrix has the last row {got}; must be (0, 0, 0, 1); the row is ignored",
+MATRIX_NOT_AFFINE = warning(
+    "MATRIX_NOT_AFFINE", "matrix has the last row {got}; must be (0, 0, 0, 1); the row is ignored"
 )
-SCENE_NODE_NOT_ROOT = IssueKind(
+SCENE_NODE_NOT_ROOT = warning(
     "SCENE_NODE_NOT_ROOT",
-    Severity.WARNING,
     "node {got} is a child of node {parent}; a scene must list root nodes; it keeps its parent",
 )
 
 SHEAR_TOLERANCE = 1e-4
 """Cosine between two axes of a matrix that float32 rounding may leave."""
 
-Reader = Callable[[JsonObject, JsonPointer, Diagnostics], Sequence[float] | None]
+_IDENTITY = (0.0, 0.0, 0.0, 1.0)
+_IDENTITY_MATRIX = tuple(np.eye(4).ravel().tolist())
+
+ReadOne = Callable[[Reader, str], Sequence[float] | None]
+"""Reads a list of numbers from a node."""
+
+
+def _node(nodes: Sequence[JsonObject], index: int, diagnostics: Diagnostics) -> Reader:
+    return Reader(nodes[index], JsonPointer(f"/nodes/{index}"), diagnostics)
 
 
 def read_node_tree(
@@ -85,13 +75,11 @@ def read_node_tree(
     camera_of = _index_column(nodes, "camera", counts["cameras"], diagnostics)
     weights_of: list[tuple[float, ...] | None] = [None] * len(nodes)
     for index in _having(nodes, "weights"):
-        at = ROOT / "nodes" / index
-        weights_of[index] = read_numbers(
-            nodes[index], "weights", at, diagnostics, instead="the mesh's own are used"
-        )
+        node = _node(nodes, index, diagnostics)
+        weights_of[index] = node.numbers("weights", instead="the mesh's own are used")
     scenes = _read_scenes(root, len(nodes), parents, diagnostics)
-    default_scene = read_index(
-        root, "scene", ROOT, diagnostics, count=len(scenes), instead="the first scene is used"
+    default_scene = Reader(root, ROOT, diagnostics).index(
+        "scene", count=len(scenes), instead="the first scene is used"
     )
     if parents is None:
         return None
@@ -121,32 +109,20 @@ def index_extensions(
         if type(extensions) is dict and set(map(type, extensions.values())) <= {dict}:
             names = extensions
         else:
-            names = extension_names(extensions, ROOT / "nodes" / index, diagnostics)
+            names = extension_names(_node(nodes, index, diagnostics))
         for name in names:
             found.setdefault(name, []).append(index)
     return {name: tuple(indices) for name, indices in found.items()}
 
 
-def extension_names(
-    extensions: object, at: JsonPointer, diagnostics: Diagnostics
-) -> tuple[str, ...]:
-    """The names of the usable entries of an ``extensions`` member whose owner is at ``at``."""
-    if type(extensions) is not dict:
-        _report_no_object({"extensions": extensions}, "extensions", at, diagnostics)
+def extension_names(owner: Reader) -> tuple[str, ...]:
+    """The names of the usable entries of the ``extensions`` of ``owner``."""
+    found = owner.member("extensions", instead="it is ignored")
+    if found is None:
         return ()
-    names: list[str] = []
-    for name, value in extensions.items():
-        if type(value) is dict:
-            names.append(name)
-        else:
-            _report_no_object(extensions, name, at / "extensions", diagnostics)
-    return tuple(names)
-
-
-def _report_no_object(
-    owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics
-) -> None:
-    read_object(owner, key, at, diagnostics, instead="it is ignored")
+    return tuple(
+        name for name in found.json if found.member(name, instead="it is ignored") is not None
+    )
 
 
 def _having(nodes: Sequence[JsonObject], key: str) -> list[int]:
@@ -163,18 +139,15 @@ def _read_parents(nodes: Sequence[JsonObject], diagnostics: Diagnostics) -> list
         if type(children) is not list or not all(
             type(child) is int and 0 <= child < count for child in children
         ):
-            before, at = len(diagnostics), ROOT / "nodes" / index
-            children = read_indices(nodes[index], "children", at, diagnostics, count=count) or ()
+            before = len(diagnostics)
+            children = _node(nodes, index, diagnostics).indices("children", count=count) or ()
             sound = sound and len(diagnostics) == before
         for position, child in enumerate(children):
             if parents[child] != -1:
-                diagnostics.report(
-                    NODE_TWO_PARENTS,
-                    ROOT / "nodes" / index / "children" / position,
-                    child=child,
-                    first=parents[child],
-                    second=index,
-                )
+                _node(nodes, index, diagnostics).report(
+                    NODE_TWO_PARENTS, "children", position,
+                    child=child, first=parents[child], second=index,
+                )  # fmt: skip
                 sound = False
             else:
                 parents[child] = index
@@ -207,28 +180,14 @@ def _read_transforms(
     nodes: Sequence[JsonObject], diagnostics: Diagnostics
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Local translations [count, 3], rotations [count, 4] (xyzw) and scales [count, 3]."""
-    translations = _column(
-        nodes, "translation", (0.0, 0.0, 0.0), diagnostics, _read_vec3("translation")
-    )
-    scales = _column(nodes, "scale", (1.0, 1.0, 1.0), diagnostics, _read_vec3("scale"))
-    rotations = _column(
-        nodes,
-        "rotation",
-        (0.0, 0.0, 0.0, 1.0),
-        diagnostics,
-        lambda node, at, sink: read_quaternion(node, "rotation", at, sink),
-    )
+    translations = _column(nodes, "translation", (0.0, 0.0, 0.0), diagnostics)
+    scales = _column(nodes, "scale", (1.0, 1.0, 1.0), diagnostics)
+    rotations = _column(nodes, "rotation", _IDENTITY, diagnostics, Reader.quaternion)
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(rotations, axis=1)
-    # The same limits as read_quaternion, which then tells the node.
+    # The same limits as the reader's, which then tells the node.
     for index in np.flatnonzero((lengths < 1e-6) | ~(np.abs(lengths - 1.0) <= 1e-2)).tolist():
-        at = ROOT / "nodes" / index
-        rotations[index] = read_quaternion(nodes[index], "rotation", at, diagnostics) or (
-            0,
-            0,
-            0,
-            1,
-        )
+        rotations[index] = _node(nodes, index, diagnostics).quaternion("rotation") or _IDENTITY
     having = _having(nodes, "matrix")
     if having:
         matrices = _read_matrices([nodes[index] for index in having], having, diagnostics)
@@ -245,15 +204,7 @@ def _read_matrices(
     owners: Sequence[JsonObject], indices: Sequence[int], diagnostics: Diagnostics
 ) -> FloatArray:
     """The ``matrix`` of each owner, shape [count, 4, 4]; the identity where it is unusable."""
-    identity = tuple(np.eye(4).ravel().tolist())
-    flat = _column(
-        owners,
-        "matrix",
-        identity,
-        diagnostics,
-        lambda node, at, sink: read_numbers(node, "matrix", at, sink, count=16),
-        indices,
-    )
+    flat = _column(owners, "matrix", _IDENTITY_MATRIX, diagnostics, indices=indices)
     # glTF stores columns first.
     matrices = np.ascontiguousarray(flat.reshape(-1, 4, 4).transpose(0, 2, 1))
     last_rows = matrices[:, 3, :]
@@ -269,16 +220,12 @@ def _read_matrices(
     return matrices
 
 
-def _read_vec3(key: str) -> Reader:
-    return lambda node, at, diagnostics: read_numbers(node, key, at, diagnostics, count=3)
-
-
 def _column(
     nodes: Sequence[JsonObject],
     key: str,
     default: tuple[float, ...],
     diagnostics: Diagnostics,
-    read_one: Reader,
+    read_one: ReadOne | None = None,
     indices: Sequence[int] | None = None,
 ) -> FloatArray:
     """Member ``key`` of every node as one array [count, len(default)].
@@ -298,7 +245,9 @@ def _column(
         return column
     for index in having:
         at = ROOT / "nodes" / (indices[index] if indices is not None else index)
-        column[index] = read_one(nodes[index], at, diagnostics) or default
+        node = Reader(nodes[index], at, diagnostics)
+        found = node.numbers(key, count=width) if read_one is None else read_one(node, key)
+        column[index] = found or default
     return column
 
 
@@ -325,12 +274,11 @@ def _read_names(nodes: Sequence[JsonObject], diagnostics: Diagnostics) -> list[s
     for index, node in enumerate(nodes):
         name = node.get("name", "")
         if type(name) is not str:
-            at = ROOT / "nodes" / index
-            name = read_string(node, "name", at, diagnostics, instead="it has no name") or ""
+            reader = _node(nodes, index, diagnostics)
+            name = reader.string("name", instead="it has no name") or ""
         if len(name) > NAME_CHARACTERS:
-            diagnostics.report(
-                RANGE_MENDED, ROOT / "nodes" / index / "name",
-                key="name", got=f"a text of {len(name)} characters",
+            _node(nodes, index, diagnostics).report(
+                RANGE_MENDED, "name", key="name", got=f"a text of {len(name)} characters",
                 allowed=f"one of at most {NAME_CHARACTERS}", instead="its beginning is used",
             )  # fmt: skip
             name = name[:NAME_CHARACTERS]
@@ -345,9 +293,8 @@ def _index_column(
     for index in _having(nodes, key):
         value = nodes[index][key]
         if type(value) is not int or not 0 <= value < count:
-            at = ROOT / "nodes" / index
             instead = f"the node has no {key}"
-            value = read_index(nodes[index], key, at, diagnostics, count=count, instead=instead)
+            value = _node(nodes, index, diagnostics).index(key, count=count, instead=instead)
         column[index] = value
     return column
 
@@ -357,18 +304,11 @@ def _read_scenes(
 ) -> list[tuple[int, ...]]:
     """Root nodes of each scene, repetitions left out."""
     scenes: list[tuple[int, ...]] = []
-    for _, at, scene in read_objects(root, "scenes", ROOT, diagnostics):
-        nodes = (
-            read_indices(scene, "nodes", at, diagnostics, count=count, instead="it is left out")
-            or ()
-        )
+    for scene in Reader(root, ROOT, diagnostics).entries("scenes"):
+        nodes = scene.indices("nodes", count=count, instead="it is left out") or ()
         for position, node in enumerate(nodes):
             if parents is not None and parents[node] != -1:
-                diagnostics.report(
-                    SCENE_NODE_NOT_ROOT,
-                    at / "nodes" / position,
-                    got=node,
-                    parent=parents[node],
-                )
+                parent = parents[node]
+                scene.report(SCENE_NODE_NOT_ROOT, "nodes", position, got=node, parent=parent)
         scenes.append(tuple(dict.fromkeys(nodes)))
     return scenes

@@ -9,27 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from gltf_bullet.bounds import REPEATED_TARGET_VALUES
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.gltf.accessors import AccessorArray, all_carried, denormalize, read_accessor
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, error, note, warning
+from gltf_bullet.gltf.accessors import AccessorArray, accessor_of, all_carried, denormalize
 from gltf_bullet.gltf.dispensable import do_without
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.draco import DRACO_EXTENSION, decode_draco
-from gltf_bullet.gltf.fields import (
-    VALUE_OUT_OF_RANGE,
-    JsonObject,
-    has_required,
-    read_index,
-    read_object,
-    read_objects,
-    read_size,
-)
+from gltf_bullet.gltf.fields import VALUE_OUT_OF_RANGE, JsonObject, Reader
 from gltf_bullet.transforms import FloatArray, IntArray
 
 # --- Vertex attributes of one primitive: shape, count and finiteness checked ----------------------
@@ -37,77 +29,63 @@ from gltf_bullet.transforms import FloatArray, IntArray
 # A wrong attribute is reported and left out; only POSITION decides whether there is a primitive
 # (glTF 2.0, "Meshes").
 
-POSITION_WRONG_SHAPE = IssueKind(
-    "POSITION_WRONG_SHAPE",
-    Severity.ERROR,
-    "{key} has elements of shape {got}; must be VEC3; there are no vertices",
+POSITION_WRONG_SHAPE = error(
+    "POSITION_WRONG_SHAPE", "{key} has elements of shape {got}; must be VEC3; there are no vertices"
 )
-ATTRIBUTE_WRONG_SHAPE = IssueKind(
-    "ATTRIBUTE_WRONG_SHAPE",
-    Severity.WARNING,
-    "{key} has elements of shape {got}; must be {allowed}; it is left out",
+ATTRIBUTE_WRONG_SHAPE = warning(
+    "ATTRIBUTE_WRONG_SHAPE", "{key} has elements of shape {got}; must be {allowed}; it is left out"
 )
-ATTRIBUTE_WRONG_COUNT = IssueKind(
+ATTRIBUTE_WRONG_COUNT = warning(
     "ATTRIBUTE_WRONG_COUNT",
-    Severity.WARNING,
     "{key} has {got} elements; must have {allowed}, as POSITION has; it is left out",
 )
-ATTRIBUTE_NOT_FINITE = IssueKind(
-    "ATTRIBUTE_NOT_FINITE",
-    Severity.WARNING,
-    "{key} holds NaN or infinite numbers; must be finite; it is left out",
+ATTRIBUTE_NOT_FINITE = warning(
+    "ATTRIBUTE_NOT_FINITE", "{key} holds NaN or infinite numbers; must be finite; it is left out"
 )
-ATTRIBUTE_UNPAIRED = IssueKind(
-    "ATTRIBUTE_UNPAIRED", Severity.WARNING, "{key} is there without {other}; it is left out"
-)
+ATTRIBUTE_UNPAIRED = warning("ATTRIBUTE_UNPAIRED", "{key} is there without {other}; it is left out")
 
 _KNOWN = re.compile(r"POSITION|NORMAL|COLOR_0|(TEXCOORD|JOINTS|WEIGHTS)_(0|[1-9]\d{0,2})")
 """Names of attributes that are read; sets are numbered from 0 without leading zeros. Tangents and
 custom attributes are not read."""
 
 
-def read_attributes(
-    document: Document, indices: JsonObject, at: JsonPointer, diagnostics: Diagnostics
-) -> dict[str, AccessorArray]:
+def read_attributes(document: Document, indices: Reader) -> dict[str, AccessorArray]:
     """The arrays of the attributes that this library uses; unreadable ones are left out."""
     found: dict[str, AccessorArray] = {}
-    for name in indices:
+    for name in indices.json:
         if _KNOWN.fullmatch(name) is None:
             continue
-        sink = diagnostics if name == "POSITION" else Diagnostics()
-        count = document.count("accessors")
-        accessor = read_index(indices, name, at, sink, count=count)
-        array = None if accessor is None else read_accessor(document, accessor, sink)
-        if sink is not diagnostics:
-            do_without(sink, f"{name} is left out", diagnostics)
+        if name == "POSITION":
+            array = accessor_of(document, indices, name)
+        else:
+            sink = Diagnostics()
+            array = accessor_of(document, Reader(indices.json, indices.at, sink), name)
+            do_without(sink, f"{name} is left out", indices.diagnostics)
         if array is not None:
             found[name] = array
     return found
 
 
-def read_positions(
-    array: AccessorArray, key: str, at: JsonPointer, diagnostics: Diagnostics
-) -> FloatArray | None:
+def read_positions(array: AccessorArray, indices: Reader) -> FloatArray | None:
     """Finite float64 vectors [count, 3]; ``None``, with an issue, if they are unusable."""
+    key = "POSITION"
     if array.ndim != 2 or array.shape[1] != 3:
-        diagnostics.report(POSITION_WRONG_SHAPE, at, key=key, got=array.shape[1:])
+        indices.report(POSITION_WRONG_SHAPE, key, key=key, got=array.shape[1:])
         return None
-    if not all_carried(array, key, at, diagnostics):
+    if not all_carried(array, key, indices, key):
         return None
     result = array.astype(np.float64)
     result.flags.writeable = False
     return result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VertexAttributes:
+class VertexAttributes(Struct, frozen=True, kw_only=True):
     """The attributes beside POSITION, to be read by meaning."""
 
     arrays: Mapping[str, AccessorArray]
     vertex_count: int
-    at: JsonPointer
-    """Location of the attributes object."""
-    diagnostics: Diagnostics
+    indices: Reader
+    """The attributes object."""
 
     def normals(self) -> FloatArray | None:
         """NORMAL, shape [vertex_count, 3]."""
@@ -136,9 +114,7 @@ class VertexAttributes:
             names = (f"JOINTS_{number}", f"WEIGHTS_{number}")
             for name, other in (names, names[::-1]):
                 if name in self.arrays and other not in self.arrays:
-                    self.diagnostics.report(
-                        ATTRIBUTE_UNPAIRED, self.at / name, key=name, other=other
-                    )
+                    self.indices.report(ATTRIBUTE_UNPAIRED, name, key=name, other=other)
             joint, weight = self._whole(names[0], 4), self._floats(names[1], 4)
             if joint is not None and weight is not None:
                 joints.append(joint)
@@ -158,16 +134,15 @@ class VertexAttributes:
         array = self.arrays.get(name)
         if array is None:
             return None
-        at = self.at / name
         if array.ndim != 2 or array.shape[1] not in widths:
             allowed = " or ".join(f"VEC{width}" for width in widths)
-            self.diagnostics.report(
-                ATTRIBUTE_WRONG_SHAPE, at, key=name, got=array.shape[1:], allowed=allowed
-            )
+            got = array.shape[1:]
+            self.indices.report(ATTRIBUTE_WRONG_SHAPE, name, key=name, got=got, allowed=allowed)
             return None
         if len(array) != self.vertex_count:
-            self.diagnostics.report(
-                ATTRIBUTE_WRONG_COUNT, at, key=name, got=len(array), allowed=self.vertex_count
+            count = self.vertex_count
+            self.indices.report(
+                ATTRIBUTE_WRONG_COUNT, name, key=name, got=len(array), allowed=count
             )
             return None
         return array
@@ -178,7 +153,7 @@ class VertexAttributes:
             return None
         if not bool(np.isfinite(array).all()):
             # Only pictures suffer, and normals of 0/0 are common in exported files.
-            self.diagnostics.report(ATTRIBUTE_NOT_FINITE, self.at / name, key=name)
+            self.indices.report(ATTRIBUTE_NOT_FINITE, name, key=name)
             return None
         result = array.astype(np.float64)
         result.flags.writeable = False
@@ -189,13 +164,8 @@ class VertexAttributes:
         if array is None:
             return None
         if array.dtype.kind != "u":
-            self.diagnostics.report(
-                ATTRIBUTE_WRONG_SHAPE,
-                self.at / name,
-                key=name,
-                got=array.dtype.name,
-                allowed="unsigned and not normalized",
-            )
+            got, allowed = array.dtype.name, "unsigned and not normalized"
+            self.indices.report(ATTRIBUTE_WRONG_SHAPE, name, key=name, got=got, allowed=allowed)
             return None
         return array.astype(np.int64)
 
@@ -207,47 +177,38 @@ TRIANGLES: Final = 4
 TRIANGLE_STRIP: Final = 5
 TRIANGLE_FAN: Final = 6
 
-POSITION_MISSING = IssueKind(
-    "POSITION_MISSING",
-    Severity.WARNING,
-    "the primitive has no POSITION; it has no shape and is left out",
+POSITION_MISSING = warning(
+    "POSITION_MISSING", "the primitive has no POSITION; it has no shape and is left out"
 )
-INDICES_WRONG_TYPE = IssueKind(
+INDICES_WRONG_TYPE = error(
     "INDICES_WRONG_TYPE",
-    Severity.ERROR,
     "the indices are {got}; must be SCALAR of an unsigned component type; no triangles are made",
 )
-INDEX_BEYOND_VERTICES = IssueKind(
+INDEX_BEYOND_VERTICES = error(
     "INDEX_BEYOND_VERTICES",
-    Severity.ERROR,
     "vertex index {got} is used; must be below {count}; {dropped} triangles are left out",
 )
-PRIMITIVE_WITHOUT_TRIANGLES = IssueKind(
+PRIMITIVE_WITHOUT_TRIANGLES = note(
     "PRIMITIVE_WITHOUT_TRIANGLES",
-    Severity.INFO,
     "the primitive draws points or lines (mode {got}); it has vertices and no triangles",
 )
-TARGETS_TOO_LARGE = IssueKind(
+TARGETS_TOO_LARGE = error(
     "TARGETS_TOO_LARGE",
-    Severity.ERROR,
     "the morph targets hold {got} values; must be at most {allowed} "
     "(ReadLimits.max_accessor_values); they are left out",
 )
-TARGETS_REPEATED = IssueKind(
+TARGETS_REPEATED = error(
     "TARGETS_REPEATED",
-    Severity.ERROR,
     "the morph targets up to this primitive repeat {got} values of other targets' accessors; must "
     "be at most {allowed}; its targets are left out",
 )
-VERTICES_LEFT_OVER = IssueKind(
+VERTICES_LEFT_OVER = warning(
     "VERTICES_LEFT_OVER",
-    Severity.WARNING,
     "{got} vertices for triangles; must be a multiple of 3; the rest is left out",
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Primitive:
+class Primitive(Struct, frozen=True, eq=False, kw_only=True):
     """One drawable part of a mesh. Arrays are read-only."""
 
     positions: FloatArray
@@ -271,78 +232,66 @@ class Primitive:
     """Location of the primitive in the JSON."""
 
 
-def read_primitive(
-    document: Document, entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics
-) -> Primitive | None:
+def read_primitive(document: Document, entry: Reader) -> Primitive | None:
     """The primitive of ``entry`` at ``at``; ``None``, with an issue, without positions."""
-    mode = read_size(entry, "mode", at, diagnostics, default=TRIANGLES)
+    mode = entry.size("mode", default=TRIANGLES)
     if mode is None or mode > 6:
         if mode is not None:
-            diagnostics.report(
-                VALUE_OUT_OF_RANGE, at / "mode", key="mode", got=mode, allowed="in 0 .. 6"
-            )
+            entry.report(VALUE_OUT_OF_RANGE, "mode", key="mode", got=mode, allowed="in 0 .. 6")
         return None
     count = document.count("materials")
-    material = read_index(
-        entry, "material", at, diagnostics, count=count, instead="it is shown without one"
-    )
-    attributes_at = at / "attributes"
-    has_required(entry, "attributes", "an object", at, diagnostics)
-    indices = read_object(entry, "attributes", at, diagnostics) or {}
+    material = entry.index("material", count=count, instead="it is shown without one")
+    entry.has("attributes", "an object")
+    indices = entry.member_or_empty("attributes")
     if "POSITION" not in indices:
-        diagnostics.report(POSITION_MISSING, attributes_at)
+        indices.report(POSITION_MISSING)
         return None
     triangles: npt.NDArray[np.int64] | None = None
     draco = _draco_extension(document, entry, indices)
     if draco is not None:
-        decoded = decode_draco(document, draco, at / "extensions" / DRACO_EXTENSION, diagnostics)
+        decoded = decode_draco(document, draco)
         if decoded is None:
             return None
         arrays, triangles = decoded
         arrays = {name: _denormalized(document, indices, name, arrays[name]) for name in arrays}
     else:
-        arrays = read_attributes(document, indices, attributes_at, diagnostics)
+        arrays = read_attributes(document, indices)
     if "POSITION" not in arrays:
         return None
-    positions = read_positions(
-        arrays["POSITION"], "POSITION", attributes_at / "POSITION", diagnostics
-    )
+    positions = read_positions(arrays["POSITION"], indices)
     if positions is None:
         return None
     if triangles is None:
-        triangles = _read_triangles(document, entry, mode, len(positions), at, diagnostics)
-    attributes = VertexAttributes(
-        arrays=arrays, vertex_count=len(positions), at=attributes_at, diagnostics=diagnostics
-    )
+        triangles = _read_triangles(document, entry, mode, len(positions))
+    attributes = VertexAttributes(arrays=arrays, vertex_count=len(positions), indices=indices)
     joints, joint_weights = attributes.skinning()
     return Primitive(
         positions=positions,
-        triangles=_within(triangles, len(positions), at / "indices", diagnostics),
+        triangles=_within(triangles, len(positions), entry),
         normals=attributes.normals(),
         texcoords=attributes.texcoords(),
         colors=attributes.colors(),
         joints=joints,
         joint_weights=joint_weights,
-        morph_positions=_read_targets(document, entry, len(positions), at, diagnostics),
+        morph_positions=_read_targets(document, entry, len(positions)),
         material=material,
-        pointer=at,
+        pointer=entry.at,
     )
 
 
-def _draco_extension(
-    document: Document, entry: JsonObject, indices: JsonObject
-) -> JsonObject | None:
+def _draco_extension(document: Document, entry: Reader, indices: Reader) -> Reader | None:
     """The extension if it is the only source; uncompressed fall-back data comes first."""
     extensions = entry.get("extensions")
-    extension = extensions.get(DRACO_EXTENSION) if isinstance(extensions, dict) else None
-    if not isinstance(extension, dict):
+    if not isinstance(extensions, dict) or not isinstance(extensions.get(DRACO_EXTENSION), dict):
         return None
     accessor = _accessor_of(document, indices, "POSITION")
-    return None if accessor is not None and "bufferView" in accessor else extension
+    if accessor is not None and "bufferView" in accessor:
+        return None
+    return entry.member_or_empty("extensions").member(DRACO_EXTENSION)
 
 
 def _denormalized(
-    document: Document, indices: JsonObject, name: str, array: AccessorArray
+    document: Document, indices: Reader, name: str, array: AccessorArray
 ) -> AccessorArray:
     """Fractions of integers that Draco decoded, if their accessor is normalized."""
     accessor = _accessor_of(document, indices, name) or {}
@@ -350,106 +299,79 @@ def _denormalized(
     return denormalize(array) if is_fraction else array
 
 
-def _accessor_of(document: Document, indices: JsonObject, name: str) -> JsonObject | None:
+def _accessor_of(document: Document, indices: Reader, name: str) -> JsonObject | None:
     accessors, index = document.objects("accessors"), indices.get(name)
     return accessors[index] if isinstance(index, int) and 0 <= index < len(accessors) else None
 
 
 def _read_triangles(
-    document: Document,
-    entry: JsonObject,
-    mode: int,
-    vertex_count: int,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
+    document: Document, entry: Reader, mode: int, vertex_count: int
 ) -> npt.NDArray[np.int64]:
     """Triangles [count, 3], not yet compared with the number of vertices."""
     nothing = np.zeros((0, 3), dtype=np.int64)
     if not _is_surface(mode):
-        diagnostics.report(PRIMITIVE_WITHOUT_TRIANGLES, at, got=mode)
+        entry.report(PRIMITIVE_WITHOUT_TRIANGLES, got=mode)
         return nothing
     if "indices" in entry:
-        count = document.count("accessors")
-        accessor = read_index(entry, "indices", at, diagnostics, count=count)
-        array = None if accessor is None else read_accessor(document, accessor, diagnostics)
+        array = accessor_of(document, entry, "indices")
         if array is None:
             return nothing
         if array.ndim != 1 or array.dtype.kind != "u":
             got = f"{array.dtype.name} of shape {array.shape[1:]}"
-            diagnostics.report(INDICES_WRONG_TYPE, at / "indices", got=got)
+            entry.report(INDICES_WRONG_TYPE, "indices", got=got)
             return nothing
         order = array.astype(np.int64)
     else:
         order = np.arange(vertex_count, dtype=np.int64)
     if mode == TRIANGLES and len(order) % 3:
-        diagnostics.report(VERTICES_LEFT_OVER, at, got=len(order))
+        entry.report(VERTICES_LEFT_OVER, got=len(order))
     return _triangles_of_order(order, mode)
 
 
 def _within(
     triangles: npt.NDArray[np.int64],
     vertex_count: int,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
+    entry: Reader,
 ) -> npt.NDArray[np.int64]:
     """The triangles whose vertices exist, read-only."""
     beyond = (triangles >= vertex_count).any(axis=1)
     if bool(beyond.any()):
-        diagnostics.report(
-            INDEX_BEYOND_VERTICES,
-            at,
-            got=int(triangles.max()),
-            count=vertex_count,
-            dropped=int(beyond.sum()),
-        )
+        got, dropped = int(triangles.max()), int(beyond.sum())
+        entry.report(INDEX_BEYOND_VERTICES, "indices", got=got, count=vertex_count, dropped=dropped)
         triangles = triangles[~beyond]
     triangles = triangles.view()
     triangles.flags.writeable = False
     return triangles
 
 
-def _read_targets(
-    document: Document,
-    entry: JsonObject,
-    vertex_count: int,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-) -> FloatArray | None:
+def _read_targets(document: Document, entry: Reader, vertex_count: int) -> FloatArray | None:
     """Displacements [target_count, vertex_count, 3]; a target without POSITION moves nothing."""
-    targets = list(read_objects(entry, "targets", at, diagnostics))
+    targets = list(entry.entries("targets"))
     if not targets:
         return None
     # A target is a few bytes of JSON and a whole array here.
     values = len(targets) * vertex_count * 3
     if values > document.limits.max_accessor_values:
         allowed = document.limits.max_accessor_values
-        diagnostics.report(TARGETS_TOO_LARGE, at / "targets", got=values, allowed=allowed)
+        entry.report(TARGETS_TOO_LARGE, "targets", got=values, allowed=allowed)
         return None
-    used = [repr(target.get("POSITION")) for _, _, target in targets]
-    repeated = document.derive(("repeated targets", 0), lambda _: [0], diagnostics)
+    used = [repr(target.get("POSITION")) for target in targets]
+    repeated = document.derive(("repeated targets", 0), lambda _: [0], entry.diagnostics)
     repeated[0] += (len(used) - len(set(used))) * vertex_count * 3
     if repeated[0] > REPEATED_TARGET_VALUES:
-        diagnostics.report(
-            TARGETS_REPEATED, at / "targets", got=repeated[0], allowed=REPEATED_TARGET_VALUES
-        )
+        entry.report(TARGETS_REPEATED, "targets", got=repeated[0], allowed=REPEATED_TARGET_VALUES)
         return None
     result = np.zeros((len(targets), vertex_count, 3))
-    for number, target_at, target in targets:
-        positions = {key: target[key] for key in target if key == "POSITION"}
-        array = read_attributes(document, positions, target_at, diagnostics).get("POSITION")
-        if array is None:
-            continue
-        moved = read_positions(array, "POSITION", target_at / "POSITION", diagnostics)
+    for number, target in enumerate(targets):
+        positions = {key: target[key] for key in target.json if key == "POSITION"}
+        named = Reader(positions, target.at, target.diagnostics)
+        array = read_attributes(document, named).get("POSITION")
+        moved = None if array is None else read_positions(array, named)
         if moved is not None and len(moved) == vertex_count:
             result[number] = moved
         elif moved is not None:
-            diagnostics.report(
-                ATTRIBUTE_WRONG_COUNT,
-                target_at / "POSITION",
-                key="POSITION",
-                got=len(moved),
-                allowed=vertex_count,
-            )
+            got, key = len(moved), "POSITION"
+            target.report(ATTRIBUTE_WRONG_COUNT, key, key=key, got=got, allowed=vertex_count)
     result.flags.writeable = False
     return result
 

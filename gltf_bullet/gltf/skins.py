@@ -6,45 +6,33 @@ in the frame of the joints' world matrices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.gltf.accessors import all_carried, read_accessor
+from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
+from gltf_bullet.gltf.accessors import accessor_of, all_carried
 from gltf_bullet.gltf.dispensable import do_without
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import (
-    INDEX_OUT_OF_RANGE,
-    JsonObject,
-    has_required,
-    read_index,
-    read_indices,
-    read_string,
-)
+from gltf_bullet.gltf.fields import INDEX_OUT_OF_RANGE, Reader
 from gltf_bullet.gltf.primitives import Primitive
 from gltf_bullet.transforms import FloatArray
 
-SKIN_WITHOUT_JOINTS = IssueKind(
+SKIN_WITHOUT_JOINTS = warning(
     "SKIN_WITHOUT_JOINTS",
-    Severity.WARNING,
     "the skin has no joints; must have one at least; its meshes are not deformed",
 )
-INVERSE_BIND_WRONG = IssueKind(
+INVERSE_BIND_WRONG = warning(
     "INVERSE_BIND_WRONG",
-    Severity.WARNING,
     "inverseBindMatrices has {got}; must be {needed} MAT4 of floats; identities are used",
 )
-SKIN_JOINT_OUT_OF_RANGE = IssueKind(
+SKIN_JOINT_OUT_OF_RANGE = warning(
     "SKIN_JOINT_OUT_OF_RANGE",
-    Severity.WARNING,
     "a vertex refers to joint {got}; the skin has {count}; it is not moved by that joint",
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Skin:
+class Skin(Struct, frozen=True, eq=False, kw_only=True):
     """The joints that deform a mesh."""
 
     joints: tuple[int, ...]
@@ -127,47 +115,39 @@ def skinned_positions(
 
 
 def _read_skin(document: Document, index: int, diagnostics: Diagnostics) -> Skin | None:
-    at = ROOT / "skins" / index
-    owner = document.objects("skins")[index]
+    owner = document.reader("skins", index, diagnostics)
     node_count = len(document.tree)
-    has_required(owner, "joints", "a list of indices", at, diagnostics)
+    owner.has("joints", "a list of indices")
     before = len(diagnostics)
-    joints = read_indices(owner, "joints", at, diagnostics, count=node_count)
+    joints = owner.indices("joints", count=node_count)
     if joints is None or len(diagnostics) > before:
         # Leaving one joint out would shift the others under the vertices that refer to them.
         return None
     if not joints:
-        diagnostics.report(SKIN_WITHOUT_JOINTS, at / "joints")
+        owner.report(SKIN_WITHOUT_JOINTS, "joints")
         return None
     return Skin(
         joints=joints,
-        inverse_bind_matrices=_inverse_bind_matrices(document, owner, len(joints), at, diagnostics),
-        skeleton=read_index(owner, "skeleton", at, diagnostics, count=node_count),
-        name=read_string(owner, "name", at, diagnostics) or "",
+        inverse_bind_matrices=_inverse_bind_matrices(document, owner, len(joints)),
+        skeleton=owner.index("skeleton", count=node_count),
+        name=owner.string("name") or "",
     )
 
 
-def _inverse_bind_matrices(
-    document: Document,
-    owner: JsonObject,
-    joint_count: int,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-) -> FloatArray:
+def _inverse_bind_matrices(document: Document, owner: Reader, joint_count: int) -> FloatArray:
     """The matrices of the accessor, identities without one."""
     key = "inverseBindMatrices"
     identities = np.broadcast_to(np.eye(4), (joint_count, 4, 4))
     if key not in owner:
         return identities
-    accessor = read_index(owner, key, at, diagnostics, count=document.count("accessors"))
-    matrices = None if accessor is None else read_accessor(document, accessor, diagnostics)
+    matrices = accessor_of(document, owner, key)
     if matrices is None:
         return identities
     if matrices.shape[1:] != (4, 4) or len(matrices) < joint_count or matrices.dtype.kind != "f":
         got = f"{len(matrices)} {matrices.dtype.name} elements of shape {matrices.shape[1:]}"
-        diagnostics.report(INVERSE_BIND_WRONG, at / key, got=got, needed=joint_count)
+        owner.report(INVERSE_BIND_WRONG, key, got=got, needed=joint_count)
         return identities
-    if not all_carried(matrices, key, at / key, diagnostics):
+    if not all_carried(matrices, key, owner, key):
         return identities
     result = matrices[:joint_count].astype(np.float64)
     result.flags.writeable = False

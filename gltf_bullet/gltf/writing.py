@@ -1,7 +1,7 @@
 """Writing of JSON and buffers as ``.glb`` or ``.gltf`` (glTF 2.0, "GLB File Format").
 
 Unknown keys and extensions are written unchanged: only ``buffers`` and the references to them in
-``bufferViews`` are made anew, on copies. :func:`to_gltf2` makes a pygltflib object instead.
+``bufferViews`` are made anew, on copies.
 """
 
 from __future__ import annotations
@@ -12,20 +12,16 @@ import os
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
-from gltf_bullet.errors import InvalidAssetError
+from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
 from gltf_bullet.gltf.buffers import read_uri
 from gltf_bullet.gltf.container import BIN_CHUNK, GLB_MAGIC, JSON_CHUNK
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.gltf.meshopt import COMPRESSIONS
 from gltf_bullet.output_files import written_aside
-
-if TYPE_CHECKING:
-    import pygltflib
 
 # --- Readable JSON text: short arrays and objects stay on one line --------------------------------
 
@@ -82,16 +78,12 @@ def _filled(entries: Sequence[str], width: int) -> list[str]:
     return lines
 
 
-# --- Documents as files and as pygltflib objects --------------------------------------------------
+# --- Documents as files ---------------------------------------------------------------------------
 
-IMAGE_NOT_EMBEDDED = IssueKind(
+IMAGE_NOT_EMBEDDED = warning(
     "IMAGE_NOT_EMBEDDED",
-    Severity.WARNING,
     "the image file {got} cannot be read and stays a reference; it may be missing where the "
     "written file goes",
-)
-PYGLTFLIB_REFUSES = IssueKind(
-    "PYGLTFLIB_REFUSES", Severity.ERROR, "pygltflib cannot hold this document: {got}"
 )
 
 IMAGE_TYPES = {
@@ -217,32 +209,6 @@ def self_contained(
         root["buffers"] = [*document.objects("buffers"), {"byteLength": len(taken)}]
         buffers.append(bytes(taken))
     return root, buffers
-
-
-def to_gltf2(document: Document) -> pygltflib.GLTF2:
-    """The document as a pygltflib object, its binary chunk and folder included.
-
-    pygltflib keeps no unknown members outside ``extensions`` and ``extras``, writes defaults out,
-    and takes about 0.5 ms a node.
-
-    Raises:
-        InvalidAssetError: The JSON is not of the types that pygltflib can hold.
-    """
-    import pygltflib  # 90 ms, and few callers need it
-
-    try:
-        gltf = pygltflib.GLTF2.from_json(json.dumps(document.json), infer_missing=True)
-    except Exception as exc:  # dataclasses_json raises whatever the wrong type leads to.
-        diagnostics = Diagnostics()
-        got = f"{type(exc).__name__}: {exc}"
-        diagnostics.report(PYGLTFLIB_REFUSES, ROOT, got=got)
-        raise InvalidAssetError(document.path, diagnostics.issues) from exc
-    if document.glb_chunk is not None:
-        gltf.set_binary_blob(document.glb_chunk)
-    if document.folder is not None:
-        gltf._path = document.folder  # noqa: SLF001  # where pygltflib itself keeps it
-        gltf._name = Path(document.path).name  # noqa: SLF001
-    return gltf
 
 
 def _old_buffers(json_root: JsonObject, buffers: Sequence[object]) -> list[JsonObject]:

@@ -1,8 +1,8 @@
 """The tables of properties: every one of the physics that is a single value, declared once.
 
 An entry says what a property is called in each dialect, which field of the model holds it, its type
-and range, its unit, its default where a dialect has another than the field, how it is written and
-shown, and how it is treated. The readers of all dialects, the writer of KHR, the object model
+and range, its unit, its default where a dialect has another than the field, and how it is written
+and shown. The readers of all dialects, the writer of KHR, the object model
 (:mod:`.pointers`), the check for unknown keys, ``inspect`` and the page of coverage are loops over
 these tables: a new property is a field of its dataclass, which states the default, and an entry
 here. Members that are more than a value (references, axes of joints, meshes) are read by hand.
@@ -22,7 +22,6 @@ from numbers import Real
 from typing import Any, Final
 
 from gltf_bullet import number_ranges as carries
-from gltf_bullet.coverage import Coverage, CoverageRow, approximated, exact
 from gltf_bullet.model.colliders import CollisionFilter, CombineMode, PhysicsMaterial
 from gltf_bullet.model.gravity import GravityField, GravityFieldKind, GravityVolume, WorldGravity
 from gltf_bullet.model.joints import Joint, JointDrive, JointLimit
@@ -236,8 +235,6 @@ class Property:
     """True if its default is written, too."""
     title: str = ""
     """Heading of its column in ``inspect``."""
-    covered: tuple[CoverageRow, ...] = ()
-    """Its treatment, but for cases that an issue names, whose rows stand beside the issue."""
 
     @property
     def is_boolean(self) -> bool:
@@ -271,13 +268,12 @@ class Properties:
         self,
         owner: type,
         what: str,
-        section: str,
         dialects: tuple[Dialect, ...],
         *entries: Property,
         inner: type | None = None,
     ) -> None:
         """Complete the entries by the defaults of ``owner`` and of ``inner``, a value within it."""
-        self.owner, self.what, self.section = owner, what, section
+        self.owner, self.what = owner, what
         self._entries = {
             entry.key: replace(
                 entry,
@@ -317,13 +313,6 @@ class Properties:
         found = {entry.key: entry for entry in settable}
         return found | {name: entry for entry in settable for name in entry.keys.values()}
 
-    def coverage(self) -> Coverage:
-        """The rows of all entries for the page of coverage."""
-        return Coverage(
-            self.section,
-            tuple(replace(row, properties=(e.key,)) for e in self for row in e.covered),
-        )
-
 
 def _default(entry: Property, owner: type, inner: type | None) -> Any:
     if entry.default is not _OF_FIELD:
@@ -342,65 +331,19 @@ _TYPED_SHAPES: Final = (Dialect.KHR, Dialect.CORE, Dialect.OMI, Dialect.MSFT_LAT
 _ONE_RADIUS: Final = (Dialect.OMI_COLLIDER, Dialect.MSFT_CAMEL)
 """Dialects whose capsules and cylinders have one radius."""
 
-_FRICTION: Final = "tests/physics/test_friction.py"
-_PAIRS: Final = "tests/physics/test_random_materials.py"
-_FILTERS: Final = "tests/physics/test_filters.py"
-_FREE: Final = "tests/physics/test_free_bodies.py"
-_DRIVES: Final = "tests/physics/test_joint_drives.py"
-_SOFT_LIMIT: Final = exact(
-    shown_by="tests/physics/test_joints_mechanics.py"
-    "::test_a_soft_limit_gives_way_by_the_load_over_its_stiffness",
-    when="of limits",
-    how="implicit: stable for any value",
-)
-_SPRING: Final = exact(
-    shown_by=f"{_DRIVES}::test_spring_swings_with_its_period_and_keeps_its_amplitude",
-    when="of drives",
-    how="implicit: stable for any value",
-)
-_SYSTEMS: Final = exact(
-    shown_by=f"{_FILTERS}::test_contacts_are_exactly_the_pairs_of_the_predicate",
-    how="29 filter classes by bits, more by pair rules",
-)
-_VELOCITY: Final = exact(
-    shown_by=f"{_FREE}::test_velocities_are_in_node_axes",
-    when="up to 1e5 m/s or rad/s",
-    how="of the centre of mass, rotated by the node, never scaled",
-)
-
 MATERIAL: Final = Properties(
-    PhysicsMaterial, "a physics material", "Materials and filters", _WITH_BODIES,
+    PhysicsMaterial, "a physics material", _WITH_BODIES,
     Property(
         "staticFriction", "static_friction", NUMBER,
         range=AT_LEAST_ZERO, carried=carries.FRICTION, always_written=True, title="Static",
-        covered=(
-            exact(
-                shown_by=f"{_FRICTION}::test_static_friction_holds_where_dynamic_friction_would_not",
-                how="acts below a slip of max(0.05, 1.5 g dt) m/s",
-            ),
-            approximated(when="dynamic friction of the pair is 0", how="0 at rest, too"),
-        ),
     ),
     Property(
         "dynamicFriction", "dynamic_friction", NUMBER,
         range=AT_LEAST_ZERO, carried=carries.FRICTION, always_written=True, title="Dynamic",
-        covered=(
-            exact(
-                shown_by=f"{_FRICTION}::test_stopping_distance_follows_the_combined_coefficient",
-                how="stopping distance within 2 %",
-            ),
-        ),
     ),
     Property(
         "restitution", "restitution", NUMBER,
         range=AT_LEAST_ZERO, carried=carries.RESTITUTION, always_written=True, title="Restitution",
-        covered=(
-            approximated(when="above 0", how="within 0.05 for balls at 240 Hz, else 0.08"),
-            approximated(
-                when="0, on ground that nothing bounces on",
-                how="up to 0.1 more, as in bare PyBullet",
-            ),
-        ),
     ),
     # An unstated mode has no opinion in KHR and MSFT: RigidBodies_Materials_01 pairs a bare
     # material with "minimum" and with "maximum" and expects a difference. OMI states "average" as
@@ -408,63 +351,34 @@ MATERIAL: Final = Properties(
     Property(
         "frictionCombine", "friction_combine", WORD,
         defaults={Dialect.OMI: CombineMode.AVERAGE}, has_pointer=False,
-        covered=(
-            exact(
-                shown_by=f"{_PAIRS}::test_boxes_of_random_materials_rub_as_combined",
-                when="pairs of up to 24 classes",
-                how="factored, or on links of their own",
-            ),
-        ),
     ),
     Property(
         "restitutionCombine", "restitution_combine", WORD,
         defaults={Dialect.OMI: CombineMode.AVERAGE}, has_pointer=False,
-        covered=(
-            exact(
-                shown_by=f"{_PAIRS}::test_balls_of_random_materials_bounce_as_combined",
-                when="pairs of up to 24 classes",
-                how="factored, or on links of their own; as near as `restitution`",
-            ),
-        ),
     ),
 )  # fmt: skip
 
 FILTER: Final = Properties(
-    CollisionFilter, "a collision filter", "Materials and filters", _WITH_BODIES,
+    CollisionFilter, "a collision filter", _WITH_BODIES,
     Property(
         "collisionSystems", "systems", NAMES,
         has_pointer=False, title="Systems",
-        covered=(
-            _SYSTEMS,
-            exact(
-                when="absent or empty",
-                shown_by="tests/spec/test_khr_filters.py"
-                "::test_a_collider_in_no_system_is_admitted_by_all",
-                how="admitted by all",
-            ),
-        ),
     ),
     Property(
         "collideWithSystems", "collide_with", NAMES,
-        has_pointer=False, title="Meets", covered=(_SYSTEMS,),
+        has_pointer=False, title="Meets",
     ),
     Property(
         "notCollideWithSystems", "not_collide_with", NAMES,
-        has_pointer=False, title="Does not meet", covered=(_SYSTEMS,),
+        has_pointer=False, title="Does not meet",
     ),
 )  # fmt: skip
 
 MOTION: Final = Properties(
-    Motion, "a motion", "Motions", _WITH_BODIES,
+    Motion, "a motion", _WITH_BODIES,
     Property(
         "isKinematic", "kind", KINEMATIC,
         dialects=(*_KHR, *_MSFT),
-        covered=(
-            exact(
-                shown_by=f"{_FREE}::test_a_belt_carries_a_box_at_its_speed",
-                how="constant velocity; carries what rests on it",
-            ),
-        ),
     ),
     # MSFT_rigid_bodies has 1 kg in its schema; mass and inertia that are not given come from the
     # geometry there, as the successor's text says.
@@ -472,125 +386,84 @@ MOTION: Final = Properties(
         "mass", "mass", MASS,
         range=AT_LEAST_ZERO, carried=carries.MASS, unit="kg",
         defaults={Dialect.OMI: 1.0, Dialect.MSFT_CAMEL: 1.0},
-        covered=(
-            exact(
-                shown_by="tests/runtime/test_pointers.py::test_mass_reaches_the_engine",
-                when="finite",
-            ),
-            exact(
-                shown_by="tests/planning/test_bodies.py"
-                "::test_mass_and_inertia_come_from_the_volume_at_1000_kg_per_cubic_metre",
-                when="absent",
-                how="from the shapes, at `LoadOptions.density`",
-            ),
-            exact(
-                shown_by="tests/spec/test_omi_physics_body.py::test_mass_is_1_by_default",
-                when="absent in OMI",
-                how="1 kg, its default",
-            ),
-        ),
     ),
     Property(
         "centerOfMass", "center_of_mass", VECTOR,
         carried=carries.EXTENT, unit="m",
         defaults=dict.fromkeys((*_OMI, *_MSFT), (0.0, 0.0, 0.0)),
-        covered=(exact(shown_by=f"{_FREE}::test_a_body_turns_about_its_offset_centre_of_mass"),),
     ),
     Property(
         "inertiaDiagonal", "inertia_diagonal", MOMENTS,
         range=AT_LEAST_ZERO, carried=carries.MOMENT, unit="kg m^2",
         dialects=(*_KHR, *_OMI, Dialect.MSFT_LATER),
-        covered=(
-            exact(
-                shown_by=f"{_FREE}::test_a_tumbling_body_keeps_energy_and_angular_momentum",
-                when="finite",
-                how="momentum and energy within 1 % over 5 s at 240 Hz",
-            ),
-        ),
     ),
     Property(
         "inertiaOrientation", "inertia_orientation_xyzw", QUATERNION,
         dialects=(*_KHR, *_OMI, Dialect.MSFT_LATER),
-        covered=(
-            exact(shown_by=f"{_FREE}::test_the_inertia_orientation_turns_the_principal_axes"),
-        ),
     ),
     Property(
         "linearVelocity", "linear_velocity", VECTOR,
-        unit="m/s", covered=(_VELOCITY,),
+        unit="m/s",
     ),
     Property(
         "angularVelocity", "angular_velocity", VECTOR,
-        unit="rad/s", covered=(_VELOCITY,),
+        unit="rad/s",
     ),
     Property(
         "gravityFactor", "gravity_factor", NUMBER,
         carried=carries.GRAVITY_FACTOR,
-        covered=(exact(shown_by=f"{_FREE}::test_the_gravity_factor_multiplies_gravity"),),
     ),
 )  # fmt: skip
 
 LIMIT: Final = Properties(
-    JointLimit, "a joint limit", "Joints", _WITH_BODIES,
+    JointLimit, "a joint limit", _WITH_BODIES,
     Property("min", "minimum", NUMBER, carried=carries.JOINT_BOUND, unit="m, rad"),
     Property("max", "maximum", NUMBER, carried=carries.JOINT_BOUND, unit="m, rad"),
     Property(
         "stiffness", "stiffness", STRENGTH,
         range=AT_LEAST_ZERO, carried=carries.STIFFNESS, unit="N/m, N m/rad",
-        keys=dict.fromkeys(_MSFT, "springConstant"), covered=(_SOFT_LIMIT,),
+        keys=dict.fromkeys(_MSFT, "springConstant"),
     ),
     Property(
         "damping", "damping", NUMBER,
         range=AT_LEAST_ZERO, carried=carries.STIFFNESS, unit="N s/m, N m s/rad",
-        keys=dict.fromkeys(_MSFT, "springDamping"), covered=(_SOFT_LIMIT,),
+        keys=dict.fromkeys(_MSFT, "springDamping"),
     ),
 )  # fmt: skip
 
 DRIVE: Final = Properties(
-    JointDrive, "a joint drive", "Joints", (*_KHR, *_OMI),
+    JointDrive, "a joint drive", (*_KHR, *_OMI),
     Property(
         "maxForce", "max_force", STRENGTH,
         range=AT_LEAST_ZERO, carried=carries.DRIVE_FORCE, unit="N, N m",
-        covered=(exact(shown_by=f"{_DRIVES}::test_max_force_bounds_the_acceleration"),),
     ),
     Property(
         "positionTarget", "position_target", NUMBER,
         carried=carries.DRIVE_POSITION, unit="m, rad",
-        covered=(exact(shown_by=f"{_DRIVES}::test_stiff_spring_holds_its_load_at_once"),),
     ),
     Property(
         "velocityTarget", "velocity_target", NUMBER,
         carried=carries.DRIVE_VELOCITY, unit="m/s, rad/s",
-        covered=(exact(shown_by=f"{_DRIVES}::test_motor_reaches_its_speed_under_load"),),
     ),
     Property(
         "stiffness", "stiffness", NUMBER,
         range=AT_LEAST_ZERO, carried=carries.STIFFNESS, unit="N/m, N m/rad; per kg, kg m^2",
-        covered=(_SPRING,),
     ),
     Property(
         "damping", "damping", NUMBER,
         range=AT_LEAST_ZERO, carried=carries.STIFFNESS, unit="N s/m, N m s/rad; per kg, kg m^2",
-        covered=(_SPRING,),
     ),
 )  # fmt: skip
 
 JOINT: Final = Properties(
-    Joint, "a joint", "Joints", _WITH_BODIES,
+    Joint, "a joint", _WITH_BODIES,
     Property(
         "enableCollision", "enable_collision", BOOLEAN,
-        covered=(
-            exact(
-                shown_by="tests/physics/test_joints_contacts.py"
-                "::test_jointed_bodies_collide_only_with_enable_collision",
-                how="towards the fixed world: the nearest collider above the node",
-            ),
-        ),
     ),
 )  # fmt: skip
 
 JOINT_EXTRAS: Final = Properties(
-    Joint, "extras of a joint", "Joints", _KHR,
+    Joint, "extras of a joint", _KHR,
     Property("maxVelocity", "max_velocity", NUMBER, unit="m/s, rad/s", has_pointer=False),
     Property("maxForce", "max_force", NUMBER, unit="N, N m", has_pointer=False),
     Property("friction", "friction", NUMBER, unit="N, N m", has_pointer=False),
@@ -601,7 +474,7 @@ JOINT_EXTRAS: Final = Properties(
 # Sizes of shapes [m]. A size of 0 is read in every dialect, if only as a thin shape; the object
 # model sets none.
 BOX: Final = Properties(
-    Box, "a box", "Shapes", tuple(Dialect),
+    Box, "a box", tuple(Dialect),
     Property(
         "size", "size", VECTOR,
         range=ABOVE_ZERO, carried=carries.EXTENT, unit="m", default=(1.0, 1.0, 1.0),
@@ -609,7 +482,7 @@ BOX: Final = Properties(
     ),
 )  # fmt: skip
 SPHERE: Final = Properties(
-    Sphere, "a sphere", "Shapes", tuple(Dialect),
+    Sphere, "a sphere", tuple(Dialect),
     Property(
         "radius", "radius", NUMBER,
         range=ABOVE_ZERO, carried=carries.EXTENT, unit="m", default=0.5, always_written=True,
@@ -624,7 +497,7 @@ def _round(owner: type, what: str, height: Property, half: tuple[Dialect, ...]) 
         defaults=dict.fromkeys(half, 0.5), dialects=_TYPED_SHAPES, always_written=True,
     )  # fmt: skip
     return Properties(
-        owner, what, "Shapes", tuple(Dialect),
+        owner, what, tuple(Dialect),
         height,
         replace(size, key="radiusBottom", field="radius_bottom"),
         replace(size, key="radiusTop", field="radius_top"),
@@ -658,7 +531,7 @@ CYLINDER: Final = _round(
     _HALF_METRE,
 )  # fmt: skip
 PLANE: Final = Properties(
-    Plane, "a plane", "Shapes", (Dialect.KHR, Dialect.CORE),
+    Plane, "a plane", (Dialect.KHR, Dialect.CORE),
     Property(
         "sizeX", "size_x", NUMBER,
         range=ABOVE_ZERO, carried=carries.ENDLESS_EXTENT, unit="m", default=math.inf,
@@ -670,18 +543,18 @@ PLANE: Final = Properties(
     Property("doubleSided", "double_sided", BOOLEAN, default=False, dialects=_KHR),
 )  # fmt: skip
 MESH: Final = Properties(
-    MeshShape, "a mesh shape", "Shapes", _KHR,
+    MeshShape, "a mesh shape", _KHR,
     # Of KHR_collision_shapes; other meshes have no numbers of their own.
     Property("weights", "parts.weights", NUMBERS, carried=carries.MORPH_WEIGHT, default=None),
 )  # fmt: skip
 
 WORLD_GRAVITY: Final = Properties(
-    WorldGravity, "OMI_physics_gravity", "Gravity (OMI)", _OMI,
+    WorldGravity, "OMI_physics_gravity", _OMI,
     Property("gravity", "gravity", NUMBER, carried=carries.GRAVITY, unit="m/s^2"),
     Property("direction", "direction", DIRECTION),
 )  # fmt: skip
 GRAVITY: Final = Properties(
-    GravityVolume, "OMI_physics_gravity", "Gravity (OMI)", _OMI,
+    GravityVolume, "OMI_physics_gravity", _OMI,
     Property("gravity", "source.gravity", NUMBER, carried=carries.GRAVITY, unit="m/s^2"),
     Property("priority", "priority", WHOLE, carried=carries.PRIORITY),
     Property("replace", "replace", BOOLEAN),
@@ -705,7 +578,7 @@ _POINTS: Final = Property(
 
 def _block(kind: GravityFieldKind, *entries: Property) -> Properties:
     what = f"a {kind.value} field"
-    return Properties(GravityVolume, what, "Gravity (OMI)", _OMI, *entries, inner=GravityField)
+    return Properties(GravityVolume, what, _OMI, *entries, inner=GravityField)
 
 
 GRAVITY_BLOCKS: Final[Mapping[GravityFieldKind, Properties]] = {

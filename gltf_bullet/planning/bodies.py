@@ -11,15 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
-from gltf_bullet.model import (
-    DEFAULT_MATERIAL,
-    Collider,
-    MeshShape,
-    MotionKind,
-    PhysicsScene,
-    may_collide,
-)
+from gltf_bullet import model
+from gltf_bullet.diagnostics import Diagnostics, note
 from gltf_bullet.model.mass_properties import Moments
 from gltf_bullet.planning.body_plans import BodyPlan, StaticPlan
 from gltf_bullet.planning.mass_planner import (
@@ -67,9 +60,8 @@ class MovedBodies(Mapping[int, BodyPlan]):
 
 # --- Plans of all bodies of a scene ---------------------------------------------------------------
 
-ANIMATED_COLLIDER_APART = IssueKind(
+ANIMATED_COLLIDER_APART = note(
     "ANIMATED_COLLIDER_APART",
-    Severity.INFO,
     "an animation moves the collider within the kinematic body of node {body}: it is an engine "
     "body of its own, which goes where the two together bring it",
 )
@@ -92,7 +84,7 @@ class BodyPlans:
 
 
 def plan_bodies(
-    physics: PhysicsScene,
+    physics: model.PhysicsScene,
     *,
     motion_node_of: IntArray,
     moving_inside: Collection[int] = (),
@@ -125,7 +117,7 @@ def plan_bodies(
             linear_maps[node],
             moving=_moves(physics, owner),
             bvh_allowed=not any(
-                other_owner != owner and may_collide(collider.filter, other.filter)
+                other_owner != owner and model.may_collide(collider.filter, other.filter)
                 for other, other_owner in concave
             ),
             at=collider.pointer,
@@ -134,7 +126,7 @@ def plan_bodies(
             continue
         if motion is not None:
             owned[owner].append(placer.place(collider, planned))
-            if motion.kind is MotionKind.DYNAMIC or node not in moving_inside:
+            if motion.kind is model.MotionKind.DYNAMIC or node not in moving_inside:
                 continue
             diagnostics.report(ANIMATED_COLLIDER_APART, collider.pointer, body=owner)
         statics.append(
@@ -143,11 +135,11 @@ def plan_bodies(
                 owner=owner,
                 world_from_collider=frames.pose(node),
                 shape=planned.placed,
-                material=collider.material or DEFAULT_MATERIAL,
+                material=collider.material or model.DEFAULT_MATERIAL,
                 filter=collider.filter,
                 # A collider within a body is made anew with it, as a body's own colliders are.
                 deforms=owner < 0
-                and isinstance(collider.shape, MeshShape)
+                and isinstance(collider.shape, model.MeshShape)
                 and collider.shape.is_deformable,
             )
         )
@@ -168,7 +160,9 @@ def plan_bodies(
 class _Placer:
     """Moves shapes from their collider's frame into the frame of the body that owns them."""
 
-    def __init__(self, physics: PhysicsScene, motion_node_of: IntArray, frames: NodeFrames) -> None:
+    def __init__(
+        self, physics: model.PhysicsScene, motion_node_of: IntArray, frames: NodeFrames
+    ) -> None:
         nodes = np.array([n for n in physics.colliders if motion_node_of[n] >= 0], dtype=np.intp)
         positions, rotations = frames.relative_poses(motion_node_of[nodes], nodes)
         # Rounded far below a nanometre, so that equal offsets are equal keys.
@@ -185,7 +179,7 @@ class _Placer:
         )
         self._placed: dict[object, tuple[PlacedShape, Moments]] = {}
 
-    def place(self, collider: Collider, planned: PlannedShape) -> PlacedCollider:
+    def place(self, collider: model.Collider, planned: PlannedShape) -> PlacedCollider:
         position, rotation = self._pose_of[collider.node]
         key = (id(planned), *position, *rotation)
         if key not in self._placed:
@@ -200,14 +194,14 @@ class _Placer:
         return PlacedCollider(collider, *self._placed[key])
 
 
-def _moves(physics: PhysicsScene, owner: int) -> bool:
+def _moves(physics: model.PhysicsScene, owner: int) -> bool:
     motion = physics.motions.get(owner)
-    return motion is not None and motion.kind is not MotionKind.STATIC
+    return motion is not None and motion.kind is not model.MotionKind.STATIC
 
 
 def _concave_colliders(
-    physics: PhysicsScene, motion_node_of: IntArray, shapes: ShapePlanner
-) -> list[tuple[Collider, int]]:
+    physics: model.PhysicsScene, motion_node_of: IntArray, shapes: ShapePlanner
+) -> list[tuple[model.Collider, int]]:
     """Colliders that a moving triangle mesh would fall through, with their owners."""
     result = []
     for node, collider in physics.colliders.items():

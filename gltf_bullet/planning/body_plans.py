@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from msgspec import Struct
+
 from gltf_bullet.model import DEFAULT_MATERIAL, CollisionFilter, MotionKind, PhysicsMaterial
 from gltf_bullet.model.mass_properties import Moments
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
@@ -40,16 +42,14 @@ VELOCITY_CLAMP = 1e5
 """[m/s, rad/s] The engine clamps higher speeds; its default of 100 stops fast bodies (measured)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SurfaceKey:
+class SurfaceKey(Struct, frozen=True, kw_only=True):
     """Material of a surface and kind of its body: its friction and restitution follow from them."""
 
     material: PhysicsMaterial = DEFAULT_MATERIAL
     is_dynamic: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SurfaceClass:
+class SurfaceClass(Struct, frozen=True, kw_only=True):
     """Surfaces that a pair-specific surface can be made for.
 
     A factor near 0 takes a reciprocal factor of thousands: on equal material of another scene,
@@ -61,8 +61,7 @@ class SurfaceClass:
     has_restitution: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContactClass:
+class ContactClass(Struct, frozen=True, kw_only=True):
     """Key of links that may collide with the same other links."""
 
     filter: CollisionFilter | None = None
@@ -70,8 +69,7 @@ class ContactClass:
     """Set only where pairs of materials need pair-specific surfaces; ``None``: of no importance."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SurfacePlan:
+class SurfacePlan(Struct, frozen=True, kw_only=True):
     """Contact parameters of one engine link; Bullet multiplies those of the two links of a pair."""
 
     key: SurfaceKey = SurfaceKey()
@@ -90,8 +88,7 @@ class SurfacePlan:
     """True if static and dynamic friction differ towards any partner."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColliderGroup:
+class ColliderGroup(Struct, frozen=True, kw_only=True):
     """Colliders of one body that the engine may keep in one link.
 
     A link has one friction, one restitution and one collision group; colliders that differ in
@@ -108,8 +105,7 @@ class ColliderGroup:
     """Decided by the contact planner."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StaticPlan:
+class StaticPlan(Struct, frozen=True, kw_only=True):
     """A collider with a body of its own: without a motion at or above it, or moved beneath one."""
 
     node: int

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.shapes import shape_plans
 from gltf_bullet.planning.shapes.extents import extent_of, support
 from gltf_bullet.planning.shapes.hulls import hull_faces
-from gltf_bullet.planning.shapes.shape_plans import (
-    ConvexPartsPlan,
-    HullPlan,
-    PlacedShape,
-    PointSet,
-    ShapePlan,
-    SpherePlan,
-)
 from gltf_bullet.transforms import FloatArray
 
 _SLENDER = 3.0
 """Ratio of length to thickness from which on the paths of a body's ends are checked as well."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class BodySize:
+class BodySize(Struct, frozen=True, eq=False, kw_only=True):
     """The size of a body's colliders, in its inertial frame."""
 
     half_thickness: float
@@ -46,7 +38,7 @@ class BodySize:
     is_ball: bool
     group_count: int
     """Number of its collider groups, each with a filter of its own."""
-    _solids: tuple[tuple[int, ShapePlan, FloatArray, FloatArray], ...]
+    _solids: tuple[tuple[int, shape_plans.ShapePlan, FloatArray, FloatArray], ...]
 
     def support(self, direction: FloatArray, groups: Collection[int]) -> float:
         """Support of some collider groups along a unit vector, from the centre of mass [m]."""
@@ -108,7 +100,7 @@ def _body_size(plan: BodyPlan) -> BodySize | None:
             *(float(np.linalg.norm(p)) + reach for p, reach in zip(probes, reaches, strict=True)),
         ),
         is_central=len(probes) == 1 and not middle.any(),
-        is_ball=len(placed) == 1 and isinstance(placed[0].shape, SpherePlan),
+        is_ball=len(placed) == 1 and isinstance(placed[0].shape, shape_plans.SpherePlan),
         group_count=len(plan.groups),
         _solids=tuple(
             (number, shape.shape, extent.axes, np.array(shape.body_from_shape.translation))
@@ -117,14 +109,14 @@ def _body_size(plan: BodyPlan) -> BodySize | None:
     )
 
 
-def _core(placed: PlacedShape) -> float:
+def _core(placed: shape_plans.PlacedShape) -> float:
     """Radius of the largest ball about the origin that a shape holds [m], negative outside."""
-    if not isinstance(placed.shape, (HullPlan, ConvexPartsPlan)):
+    if not isinstance(placed.shape, (shape_plans.HullPlan, shape_plans.ConvexPartsPlan)):
         extent = extent_of(placed)
         return extent.inner - float(np.linalg.norm(extent.center))
     center = np.array(placed.body_from_shape.inverse().translation)
     shape = placed.shape
-    parts = (shape.vertices,) if isinstance(shape, HullPlan) else shape.parts
+    parts = (shape.vertices,) if isinstance(shape, shape_plans.HullPlan) else shape.parts
     return max(_depth(part, center) for part in parts)
 
 
@@ -132,7 +124,7 @@ _faces_of = lru_cache(maxsize=256)(lambda hull: hull_faces(hull.points))
 """Faces of a hull, cached: a change of another shape of the scene asks for the same hulls again."""
 
 
-def _depth(hull: PointSet, place: FloatArray) -> float:
+def _depth(hull: shape_plans.PointSet, place: FloatArray) -> float:
     """Distance of a point inside of a hull to its nearest face [m], negative outside; 0 if flat."""
     try:
         normals, offsets = _faces_of(hull)

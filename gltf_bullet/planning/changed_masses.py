@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import Motion, MotionKind, PhysicsScene
@@ -23,6 +22,7 @@ from gltf_bullet.planning.joints.articulation_plan import (
 from gltf_bullet.planning.mass_planner import MassPlanner, largest_mass
 from gltf_bullet.planning.plan_memo import PlanMemo
 from gltf_bullet.planning.scene_plan import ScenePlan
+from gltf_bullet.records import replace
 
 
 def with_masses_of(physics: PhysicsScene, other: PhysicsScene) -> PhysicsScene:

@@ -8,48 +8,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, note
 from gltf_bullet.model import Box, CollisionFilter, MotionKind, PhysicsScene, may_collide
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.contacts.touching_boxes import touching_boxes
 from gltf_bullet.planning.scene_plan import ScenePlan
+from gltf_bullet.planning.shapes import shape_plans
 from gltf_bullet.planning.shapes.extents import UNBOUNDED
-from gltf_bullet.planning.shapes.shape_plans import (
-    BoxPlan,
-    BvhPlan,
-    CapsulePlan,
-    ConvexPartsPlan,
-    CylinderPlan,
-    HullPlan,
-    InfinitePlanePlan,
-    PlacedShape,
-    ShapePlan,
-    SpherePlan,
-)
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import FloatArray, Pose, matrices_from_quats
 
-BODIES_BEGIN_INSIDE = IssueKind(
+BODIES_BEGIN_INSIDE = note(
     "BODIES_BEGIN_INSIDE",
-    Severity.INFO,
     "the body begins about {depth:.3g} m deep inside of node {other}, to which no joint connects "
     "it; they are let out slowly{more}",
 )
-HEAVY_ON_LIGHT = IssueKind(
+HEAVY_ON_LIGHT = note(
     "HEAVY_ON_LIGHT",
-    Severity.INFO,
     "the body of {heavy:.4g} kg stands on node {other}, which has {light:.4g} kg: {ratio:.4g} "
     "times less; the engine lets such a body sink into it",
 )
-BOX_AS_HULL = IssueKind(
+BOX_AS_HULL = note(
     "BOX_AS_HULL",
-    Severity.INFO,
     "scales above the node shear the box, which becomes a hull of its 8 corners; turn the node "
     "below a scale of equal numbers, or scale below the turn",
 )
@@ -160,15 +146,14 @@ def _apart(physics: PhysicsScene, tree: NodeTree, plan: ScenePlan) -> set[tuple[
 # --- Convex parts of the scene at load ------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Part:
+class _Part(Struct, frozen=True, kw_only=True, eq=False):
     owner: int
     """Motion node of its body, or the node of a fixed collider."""
     node: int
     """The node with the collider."""
     is_dynamic: bool
     filter: CollisionFilter | None
-    shape: ShapePlan
+    shape: shape_plans.ShapePlan
     points: FloatArray
     """Vertices in the world, shape [k, 3]; none for round shapes."""
     position: FloatArray
@@ -187,14 +172,14 @@ class _Part:
             return np.asarray(((self.points - self.position) @ directions.T).max(axis=0))
         local = np.abs(directions @ self.axes)
         match self.shape:
-            case SpherePlan(radius=radius):
+            case shape_plans.SpherePlan(radius=radius):
                 return np.full(len(directions), radius)
-            case CapsulePlan(radius=radius, mid_height=height):
+            case shape_plans.CapsulePlan(radius=radius, mid_height=height):
                 return radius + 0.5 * height * local[:, 1]
-            case CylinderPlan(radius=radius, height=height):
+            case shape_plans.CylinderPlan(radius=radius, height=height):
                 across: FloatArray = np.hypot(local[:, 0], local[:, 2])
                 return 0.5 * height * local[:, 1] + radius * across
-            case BoxPlan(half_extents=half):
+            case shape_plans.BoxPlan(half_extents=half):
                 return np.asarray(local @ np.array(half))
             case _:
                 return np.full(len(directions), UNBOUNDED)
@@ -216,7 +201,7 @@ def _parts_of(
     node: int,
     is_dynamic: bool,
     collision_filter: CollisionFilter | None,
-    placed: PlacedShape,
+    placed: shape_plans.PlacedShape,
     world_from_owner: Pose,
 ) -> Iterator[_Part]:
     world_from_shape = world_from_owner @ placed.body_from_shape
@@ -224,11 +209,11 @@ def _parts_of(
     position = np.array(world_from_shape.translation)
     clouds: list[FloatArray] = [np.empty((0, 3))]
     match placed.shape:
-        case HullPlan(vertices=vertices):
+        case shape_plans.HullPlan(vertices=vertices):
             clouds = [vertices.points]
-        case ConvexPartsPlan(parts=parts):
+        case shape_plans.ConvexPartsPlan(parts=parts):
             clouds = [part.points for part in parts]
-        case BvhPlan():
+        case shape_plans.BvhPlan():
             return  # triangles have no inside
     for points in clouds:
         yield _Part(
@@ -250,7 +235,7 @@ def _touching(parts: Sequence[_Part]) -> npt.NDArray[np.intp]:
 def _depth(one: _Part, other: _Part) -> float:
     """Depth [m] of an overlap of two convex parts, negative for a gap; at most too large."""
     for plane, part in ((one, other), (other, one)):
-        if isinstance(plane.shape, InfinitePlanePlan):
+        if isinstance(plane.shape, shape_plans.InfinitePlanePlan):
             normal = plane.axes[:, 1]
             above = float((part.position - plane.position) @ normal)
             return float(part.reach(-normal[None])[0]) - above

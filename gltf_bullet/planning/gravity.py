@@ -8,49 +8,29 @@ one of them. Lengths of a field are those of its node, scaled with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Final
-
 import numpy as np
+from msgspec import Struct
 
-from gltf_bullet.coverage import approximated, covers
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
-from gltf_bullet.model import (
-    GravityFieldKind,
-    GravityVolume,
-    MeshShape,
-    PhysicsScene,
-    Plane,
-    Shape,
-    may_collide,
-)
+from gltf_bullet import model
+from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.planner import MeshOf, ShapePlanner
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.planning.triggers import TriggerPlans, TriggerVolume
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import FloatArray, IntArray, Vec3
 
-GRAVITY_SCALED_UNEVENLY = IssueKind(
+GRAVITY_SCALED_UNEVENLY = warning(
     "GRAVITY_SCALED_UNEVENLY",
-    Severity.WARNING,
     "the node of the gravity is scaled by {smallest:.3g} to {largest:.3g} along its axes; "
     "should be scaled evenly; unitDistance and radius grow by {used:.3g}",
 )
 
-COVERAGE: Final = covers(
-    "Gravity (OMI)",
-    approximated(
-        "unitDistance", "radius", when="below an uneven scale", by=GRAVITY_SCALED_UNEVENLY,
-        how="scaled by the cube root of the volume's",
-    ),
-)  # fmt: skip
 
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class FieldPlan:
+class FieldPlan(Struct, frozen=True, eq=False, kw_only=True):
     """A gravity field in the frame of its node without the node's scale."""
 
-    kind: GravityFieldKind
+    kind: model.GravityFieldKind
     gravity: float
     """Gravity [m/s^2]."""
     unit_distance: float
@@ -63,8 +43,7 @@ class FieldPlan:
     shape: PlacedShape | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class GravityVolumePlan:
+class GravityVolumePlan(Struct, frozen=True, eq=False, kw_only=True):
     """A gravity field and the volumes in which it acts."""
 
     node: int
@@ -75,8 +54,7 @@ class GravityVolumePlan:
     stop: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class GravityPlan:
+class GravityPlan(Struct, frozen=True, eq=False, kw_only=True):
     """All gravity of a scene."""
 
     world: Vec3 | None
@@ -91,7 +69,7 @@ class GravityPlan:
 
 
 def plan_gravity(
-    physics: PhysicsScene,
+    physics: model.PhysicsScene,
     *,
     triggers: TriggerPlans,
     motion_node_of: IntArray,
@@ -136,7 +114,7 @@ def plan_gravity(
 
 
 def changed_gravity(
-    plan: GravityPlan, physics: PhysicsScene, linear_maps: FloatArray, options: LoadOptions
+    plan: GravityPlan, physics: model.PhysicsScene, linear_maps: FloatArray, options: LoadOptions
 ) -> GravityPlan:
     """The plan of a model that differs from the planned one in numbers of gravity only."""
     node_order = {node: row for row, node in enumerate(physics.gravity_volumes)}
@@ -156,7 +134,7 @@ def changed_gravity(
     return GravityPlan(world=_world(physics, options), volumes=tuple(volumes))
 
 
-def _world(physics: PhysicsScene, options: LoadOptions) -> Vec3 | None:
+def _world(physics: model.PhysicsScene, options: LoadOptions) -> Vec3 | None:
     if physics.world_gravity is None or options.world_gravity != "file":
         return None
     x, y, z = physics.world_gravity.direction
@@ -164,7 +142,9 @@ def _world(physics: PhysicsScene, options: LoadOptions) -> Vec3 | None:
     return (strength * x, strength * y, strength * z)
 
 
-def _report_uneven(volume: GravityVolume, linear: FloatArray, diagnostics: Diagnostics) -> None:
+def _report_uneven(
+    volume: model.GravityVolume, linear: FloatArray, diagnostics: Diagnostics
+) -> None:
     """Report lengths of a field below an uneven scale: they have no single value."""
     stretches = np.linalg.svd(linear, compute_uv=False)
     has_lengths = volume.source.unit_distance > 0.0 or volume.source.radius > 0.0
@@ -181,32 +161,34 @@ def _size_of(linear: FloatArray) -> float:
 
 
 def _without_passers(
-    volume: TriggerVolume, physics: PhysicsScene, motion_node_of: IntArray
+    volume: TriggerVolume, physics: model.PhysicsScene, motion_node_of: IntArray
 ) -> TriggerVolume:
     """The volume without bodies of which its filter admits no collider."""
     is_sensed: dict[int, bool] = {}
     for node, collider in physics.colliders.items():
         body = int(motion_node_of[node])
-        is_met = may_collide(volume.filter, collider.filter)
+        is_met = model.may_collide(volume.filter, collider.filter)
         is_sensed[body] = is_sensed.get(body, False) or is_met
     passing = {body for body, is_met in is_sensed.items() if not is_met}
     return replace(volume, own_bodies=volume.own_bodies | passing)
 
 
 def _plan_shape(
-    volume: GravityVolume, linear: FloatArray, shapes: ShapePlanner
+    volume: model.GravityVolume, linear: FloatArray, shapes: ShapePlanner
 ) -> PlacedShape | None:
     shape = volume.source.shape
-    if not isinstance(shape, Shape):
+    if not isinstance(shape, model.Shape):
         return None
-    is_surface = isinstance(shape, (MeshShape, Plane))
+    is_surface = isinstance(shape, (model.MeshShape, model.Plane))
     planned = shapes.plan(
         shape, linear, moving=not is_surface, bvh_allowed=False, at=volume.pointer
     )
     return None if planned is None else planned.placed
 
 
-def _plan_field(volume: GravityVolume, linear: FloatArray, shape: PlacedShape | None) -> FieldPlan:
+def _plan_field(
+    volume: model.GravityVolume, linear: FloatArray, shape: PlacedShape | None
+) -> FieldPlan:
     source, size = volume.source, _size_of(linear)
     return FieldPlan(
         kind=source.kind,

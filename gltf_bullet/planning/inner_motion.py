@@ -7,11 +7,11 @@ link of a PyBullet body stays where it was made, and so does the frame of a join
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, warning
 from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.body_plans import BodyPlan
@@ -19,17 +19,15 @@ from gltf_bullet.planning.shapes.extents import extent_of
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import IntArray
 
-ANIMATED_WITHIN_BODY = IssueKind(
+ANIMATED_WITHIN_BODY = warning(
     "ANIMATED_WITHIN_BODY",
-    Severity.WARNING,
     "an animation moves the {what} within the body of node {body}, which physics moves: the "
     "scene's bodies are made anew whenever it is off by {tolerance:.2g} m, with other ids, and "
     "nothing is pushed or carried at its speed",
 )
 
-ANIMATED_SIZE = IssueKind(
+ANIMATED_SIZE = warning(
     "ANIMATED_SIZE",
-    Severity.WARNING,
     "an animation scales colliders of the body of node {body}, which physics moves: the scene's "
     "bodies are made anew whenever one is off by {share:.0%} of its size, with other ids; where "
     "the body stands and how it moves is left to physics",
@@ -42,8 +40,7 @@ _POINT_SIZE = 0.5
 """Size [m] for attachments to bodies without colliders."""
 
 
-@dataclass(frozen=True, slots=True)
-class InnerNode:
+class InnerNode(Struct, frozen=True):
     """A collider or an attachment of a joint that an animation moves within a dynamic body."""
 
     node: int

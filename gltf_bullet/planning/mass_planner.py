@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet import number_ranges
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, note, warning
 from gltf_bullet.gltf.fields import NUMBER_LIMITED
 from gltf_bullet.model import DEFAULT_MATERIAL, Collider, Motion, MotionKind, PhysicsScene
 from gltf_bullet.model.mass_properties import Moments, principal_inertia
@@ -32,6 +32,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     SpherePlan,
     engine_pose,
 )
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     FloatArray,
@@ -52,8 +53,7 @@ _HULLS = (HullPlan, ConvexPartsPlan)
 _PRIMITIVES = (BoxPlan, SpherePlan, CapsulePlan, CylinderPlan)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlacedCollider:
+class PlacedCollider(Struct, frozen=True, eq=False):
     """A collider in the frame of the body that carries it."""
 
     collider: Collider
@@ -176,42 +176,34 @@ def _hull_in(vertices: PointSet, body_from_shape: Pose, inertial: Pose) -> Place
 
 # --- Masses, moments and speeds of bodies ---------------------------------------------------------
 
-MASS_UNDEFINED = IssueKind(
-    "MASS_UNDEFINED",
-    Severity.WARNING,
-    "the body has neither mass nor shapes with a volume; mass 1 kg is used",
+MASS_UNDEFINED = warning(
+    "MASS_UNDEFINED", "the body has neither mass nor shapes with a volume; mass 1 kg is used"
 )
-INERTIA_UNDEFINED = IssueKind(
+INERTIA_UNDEFINED = warning(
     "INERTIA_UNDEFINED",
-    Severity.WARNING,
     "the body has neither inertia nor shapes with a volume; that of a ball of radius 0.5 m is used",
 )
-INFINITE_AS_LARGE = IssueKind(
+INFINITE_AS_LARGE = note(
     "INFINITE_AS_LARGE",
-    Severity.INFO,
     "infinite {what} stands as {value:.3g}, {factor:.0e} times the largest finite one around",
 )
-INERTIA_IMPOSSIBLE = IssueKind(
+INERTIA_IMPOSSIBLE = warning(
     "INERTIA_IMPOSSIBLE",
-    Severity.WARNING,
     "the principal moments {a:.3g}, {b:.3g}, {c:.3g} kg m^2 belong to no body: the largest is "
     "{excess:.3g} times the sum of the others; they are used as they are",
 )
-MASS_RATIO_EXTREME = IssueKind(
+MASS_RATIO_EXTREME = warning(
     "MASS_RATIO_EXTREME",
-    Severity.WARNING,
     "the mass of {mass:.3g} kg is {ratio:.1e} times the median of the scene's bodies, {median:.3g} "
     "kg; contacts and joints between such bodies are not solved reliably",
 )
-VELOCITY_LIMITED = IssueKind(
+VELOCITY_LIMITED = warning(
     "VELOCITY_LIMITED",
-    Severity.WARNING,
     "a speed of {got:.3g} {unit} is more than the engine keeps; {allowed:.0e} {unit} is used",
 )
 
-INERTIA_LIMITED = IssueKind(
+INERTIA_LIMITED = warning(
     "INERTIA_LIMITED",
-    Severity.WARNING,
     "the principal moments of inertia are {got} kg m^2; the engine carries neither ratios above "
     "{ratio:.0e} nor moments below {smallest:.3g} for this mass; {used} are used",
 )

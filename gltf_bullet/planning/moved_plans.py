@@ -6,11 +6,10 @@ of joints move with :attr:`ArticulationPlans.world_anchor`, their bodies by ``of
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gltf_bullet.planning.bodies import MovedBodies
 from gltf_bullet.planning.body_plans import StaticPlan, changed
 from gltf_bullet.planning.scene_plan import ScenePlan
+from gltf_bullet.records import replace
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import Vec3
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.bounds import WORLD_BODIES
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, error, note, warning
 from gltf_bullet.model import CollisionFilter, Joint, MotionKind, PhysicsScene, may_collide
 from gltf_bullet.number_ranges import WORLD
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.bodies import BodyPlans, plan_bodies
 from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.buried_triangles import report_buried_triangles
 from gltf_bullet.planning.contacts.surfaces import ContactPlan, plan_contacts
 from gltf_bullet.planning.gravity import GravityPlan, plan_gravity
 from gltf_bullet.planning.inner_motion import InnerNode, plan_inner_nodes, report_animated_sizes
@@ -26,6 +28,7 @@ from gltf_bullet.planning.shapes.extents import extent_of
 from gltf_bullet.planning.shapes.planner import MeshOf, ShapePlanner
 from gltf_bullet.planning.skewed_axes import report_skewed_axes
 from gltf_bullet.planning.triggers import TriggerPlans, plan_triggers
+from gltf_bullet.records import replace
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
@@ -100,18 +103,15 @@ neighbours in a heap are twice as far apart."""
 _CHUNK = 1 << 18
 """Number of pairs that are compared at a time."""
 
-BODIES_IN_ONE_PLACE = IssueKind(
+BODIES_IN_ONE_PLACE = error(
     "BODIES_IN_ONE_PLACE",
-    Severity.ERROR,
     "more than {allowed} pairs of dynamic bodies that collide have their centres inside of each "
     "other, as the body of this node and that of node {other}; the first step would take minutes",
 )
 
 
-TOO_MANY_BODIES = IssueKind(
-    "TOO_MANY_BODIES",
-    Severity.ERROR,
-    "the scene has {count} bodies and fixed colliders; must be at most {allowed}",
+TOO_MANY_BODIES = error(
+    "TOO_MANY_BODIES", "the scene has {count} bodies and fixed colliders; must be at most {allowed}"
 )
 
 
@@ -177,29 +177,25 @@ def _sizes(plans: list[BodyPlan]) -> FloatArray:
     return np.array(sizes)
 
 
-ANIMATED_AND_JOINTED = IssueKind(
+ANIMATED_AND_JOINTED = note(
     "ANIMATED_AND_JOINTED",
-    Severity.INFO,
     "the body is animated and holds joints; it stays kinematic also when its animation stops",
 )
 
-JOINT_LEAVES_SCENE = IssueKind(
+JOINT_LEAVES_SCENE = warning(
     "JOINT_LEAVES_SCENE",
-    Severity.WARNING,
     "the joint leads to node {got}, which is not in the scene that is loaded; it holds on to the "
     "place where that node stands",
 )
 
-NODE_TOO_FAR = IssueKind(
+NODE_TOO_FAR = error(
     "NODE_TOO_FAR",
-    Severity.ERROR,
     "the node stands {got:.3g} m from the origin, or is scaled so much; must be at most "
     "{allowed:g} ({count} nodes are beyond it)",
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnimatedNodes:
+class AnimatedNodes(Struct, frozen=True, kw_only=True):
     """Nodes that the file's animations may move."""
 
     moved: frozenset[int] = frozenset()
@@ -302,6 +298,7 @@ def plan_scene(
     if count > WORLD_BODIES:
         diagnostics.report(TOO_MANY_BODIES, ROOT, count=count, allowed=WORLD_BODIES)
     report_crowds(bodies.bodies.values(), diagnostics)
+    report_buried_triangles(bodies, diagnostics)
     triggers = plan_triggers(
         physics,
         bodies=bodies,

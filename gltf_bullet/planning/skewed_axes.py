@@ -6,14 +6,13 @@ import math
 
 import numpy as np
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray
 
-AXES_SKEWED = IssueKind(
+AXES_SKEWED = warning(
     "AXES_SKEWED",
-    Severity.WARNING,
     "scales above turn the axes of the node up to {degrees:.3g} degrees away from its rotation, "
     "which {what} follows",
 )

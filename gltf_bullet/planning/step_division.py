@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, note, warning
 from gltf_bullet.model import DofKind, DriveMode, MotionKind, may_collide
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.body_sizes import body_sizes
@@ -24,15 +24,13 @@ from gltf_bullet.planning.plan_memo import MemoKey
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.transforms import FloatArray
 
-STEP_DIVIDED = IssueKind(
+STEP_DIVIDED = note(
     "STEP_DIVIDED",
-    Severity.INFO,
     "each step of {time_step:.3g} s is made of {steps} engine steps, since {reason}; forces that "
     "PyBullet's own calls give to bodies of no scene act in the first of them",
 )
-STEP_TOO_LONG = IssueKind(
+STEP_TOO_LONG = warning(
     "STEP_TOO_LONG",
-    Severity.WARNING,
     "each step of {time_step:.3g} s would have to be made of {needed} engine steps, since "
     "{reason}; {steps} are made: what swings loses or gains energy, or is pressed through what it "
     "rests on; time steps of {enough:.2g} s are short enough",
@@ -80,8 +78,7 @@ _G = 9.81
 _BOUNDS: MemoKey[tuple[StepBound, ...]] = MemoKey("longest engine steps")
 
 
-@dataclass(frozen=True, slots=True)
-class StepBound:
+class StepBound(Struct, frozen=True):
     """A longest engine step, and what asks for it."""
 
     seconds: float

@@ -8,21 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.model import (
-    CollisionFilter,
-    MotionKind,
-    PhysicsScene,
-    Plane,
-    Shape,
-    Trigger,
-    may_collide,
-)
+from gltf_bullet import model
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, note, warning
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.shapes.concave_meshes import CONCAVE_AS_HULL, CONCAVE_DECOMPOSED
@@ -35,31 +28,25 @@ from gltf_bullet.planning.shapes.planner import (
     ShapePlanner,
 )
 from gltf_bullet.planning.shapes.shape_plans import BoxPlan, HullPlan, PlacedShape, PointSet
+from gltf_bullet.records import replace
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray, IntArray
 
-TRIGGER_DECOMPOSED = IssueKind(
+TRIGGER_DECOMPOSED = warning(
     "TRIGGER_DECOMPOSED",
-    Severity.WARNING,
     "a concave trigger mesh senses as {parts} convex parts of {ratio:.3g} times its volume",
 )
-TRIGGER_AS_HULL = IssueKind(
+TRIGGER_AS_HULL = warning(
     "TRIGGER_AS_HULL",
-    Severity.WARNING,
     "a concave trigger mesh senses as its convex hull, {ratio:.3g} times its volume",
 )
-TRIGGER_PLANE = IssueKind(
-    "TRIGGER_PLANE",
-    Severity.INFO,
-    "a plane has no volume; this trigger senses {what}",
-)
+TRIGGER_PLANE = note("TRIGGER_PLANE", "a plane has no volume; this trigger senses {what}")
 
 SHEET_THICKNESS = 1e-3
 """Thickness [m] of the sheet in which a plane with an edge or two sides senses."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class TriggerVolume:
+class TriggerVolume(Struct, frozen=True, eq=False, kw_only=True):
     """One convex or decomposed shape of a trigger."""
 
     trigger: int
@@ -72,17 +59,18 @@ class TriggerVolume:
     """In the frame of ``node`` without its scale."""
     own_bodies: frozenset[int]
     """Motion nodes whose colliders are never sensed."""
-    filter: CollisionFilter | None
+    filter: model.CollisionFilter | None
     rests: bool = False
     """True if nothing moves it; it then senses no collider that rests."""
 
     def admits(self, collider: SensedCollider) -> bool:
         """Return True if its filter and rest let it report a collider."""
-        return may_collide(self.filter, collider.filter) and not (self.rests and collider.rests)
+        return model.may_collide(self.filter, collider.filter) and not (
+            self.rests and collider.rests
+        )
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SensedCollider:
+class SensedCollider(Struct, frozen=True, eq=False, kw_only=True):
     """A collider that some trigger may report."""
 
     node: int
@@ -93,7 +81,7 @@ class SensedCollider:
     than a body."""
     shape: PlacedShape
     """In the frame of ``frame_node`` without its scale."""
-    filter: CollisionFilter | None
+    filter: model.CollisionFilter | None
     rests: bool = False
     """True if nothing moves it."""
 
@@ -116,7 +104,7 @@ class TriggerPlans:
 
 
 def plan_triggers(
-    physics: PhysicsScene,
+    physics: model.PhysicsScene,
     *,
     bodies: BodyPlans,
     motion_node_of: IntArray,
@@ -174,7 +162,7 @@ def plan_triggers(
     return replace(plans, colliders=_admitted(plans))
 
 
-def _leaves(node: int, triggers: Mapping[int, Trigger]) -> tuple[int, ...]:
+def _leaves(node: int, triggers: Mapping[int, model.Trigger]) -> tuple[int, ...]:
     """The nodes with shapes that make up a trigger; compounds may hold compounds."""
     found: dict[int, None] = {}
     visited: set[int] = set()
@@ -193,7 +181,7 @@ def _leaves(node: int, triggers: Mapping[int, Trigger]) -> tuple[int, ...]:
 def _rests(bodies: BodyPlans, owner: int, moving_nodes: set[int]) -> bool:
     """Return True if the body of a motion node, -1 for none, cannot move."""
     body = bodies.bodies.get(owner)
-    return body is None or (body.kind is MotionKind.STATIC and owner not in moving_nodes)
+    return body is None or (body.kind is model.MotionKind.STATIC and owner not in moving_nodes)
 
 
 def _sensed(bodies: BodyPlans, moving_nodes: set[int]) -> tuple[SensedCollider, ...]:
@@ -247,10 +235,10 @@ class _VolumePlanner:
         self._shapes = ShapePlanner(mesh_of, options, self._found, decomposer)
         self._diagnostics = diagnostics
 
-    def plan(self, shape: Shape, linear: FloatArray, at: JsonPointer) -> PlacedShape | None:
+    def plan(self, shape: model.Shape, linear: FloatArray, at: JsonPointer) -> PlacedShape | None:
         """The volume in the frame of its node without scale; ``None`` when there is none."""
         normal = np.cross(linear[:, 2], linear[:, 0])
-        if isinstance(shape, Plane) and normal.any():
+        if isinstance(shape, model.Plane) and normal.any():
             # A plane has no height that a scale could change or take away; negative scale counts
             # by its absolute value (KHR_implicit_shapes), so no scale turns it over.
             upright = linear.copy()
@@ -267,7 +255,9 @@ class _VolumePlanner:
                 self._diagnostics.extend([issue])
         return None if planned is None else planned.placed
 
-    def _plan_plane(self, shape: Plane, linear: FloatArray, at: JsonPointer) -> PlacedShape | None:
+    def _plan_plane(
+        self, shape: model.Plane, linear: FloatArray, at: JsonPointer
+    ) -> PlacedShape | None:
         unbounded = math.isinf(shape.size_x) and math.isinf(shape.size_z)
         if unbounded and not shape.double_sided:
             self._diagnostics.report(TRIGGER_PLANE, at, what="everything below the plane")

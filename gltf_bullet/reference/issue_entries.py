@@ -17,9 +17,10 @@ the source by ``tools/list_issues.py``. An entry is::
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
+
+from msgspec import Struct
 
 # --- Markdown files beside this module, by name ---------------------------------------------------
 
@@ -60,8 +61,7 @@ _FACTS: Final = re.compile(r"^\*(?P<severity>\w+), found in (?P<room>\w+)\*$", r
 _MESSAGE: Final = re.compile(r"^> (?P<message>.+)$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IssueEntry:
+class IssueEntry(Struct, frozen=True, kw_only=True):
     """The entry of one code; its texts are ``""`` if they are missing on the page."""
 
     code: str

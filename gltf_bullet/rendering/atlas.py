@@ -10,13 +10,13 @@ mesh reaches.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.gltf.materials import Wrap
+from gltf_bullet.records import replace
 from gltf_bullet.rendering.mesh_parts import Part
 from gltf_bullet.rendering.paints import REPEATED, Paint
 from gltf_bullet.rendering.texture_sampling import (
@@ -30,10 +30,8 @@ from gltf_bullet.transforms import FloatArray
 
 Pixels = npt.NDArray[np.uint8]
 
-TEXTURE_REDUCED = IssueKind(
-    "TEXTURE_REDUCED",
-    Severity.WARNING,
-    "the texture is shown {factor:.3g} times coarser, so that {why}",
+TEXTURE_REDUCED = warning(
+    "TEXTURE_REDUCED", "the texture is shown {factor:.3g} times coarser, so that {why}"
 )
 
 MAX_SIDE = 2048
@@ -42,8 +40,7 @@ MARGIN = 2
 """[pixels] Border around a cell, a copy of its edge, so that filtering cannot mix neighbours."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Piece:
+class Piece(Struct, frozen=True, eq=False, kw_only=True):
     """A part with its paint."""
 
     part: Part
@@ -123,8 +120,7 @@ def _joined(
     )
 
 
-@dataclass(slots=True)
-class _Cell:
+class _Cell(Struct):
     """An image in the atlas and the coordinates of some pieces in it."""
 
     pixels: Pixels

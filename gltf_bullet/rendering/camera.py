@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from gltf_bullet.scene import Lens, OrthographicLens, PerspectiveLens
 from gltf_bullet.transforms import FloatArray, float_array
@@ -89,8 +90,7 @@ class Camera:
         return self.lens.aspect_ratio
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ViewMatrices:
+class ViewMatrices(Struct, frozen=True, kw_only=True, eq=False):
     """View and projection matrices of a camera in PyBullet's convention."""
 
     view: FloatArray

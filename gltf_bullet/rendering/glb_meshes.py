@@ -47,14 +47,6 @@ _MOST: Final = 0.999
 """Largest output of the curve that is inverted, since its inverse soon goes to infinity."""
 
 
-def film_of(linear: npt.ArrayLike) -> FloatArray:
-    """Apply the curve to linear light, shape [..., 3]."""
-    v = np.asarray(linear, dtype=np.float64) * _EXPOSURE @ _TO_FILM.T
-    curved = (v * (v + _A) - _B) / (v * (_C * v + _D) + _E)
-    result: FloatArray = np.clip(curved @ _TO_SCREEN.T, 0.0, 1.0)
-    return result
-
-
 def _before_film(linear: FloatArray) -> FloatArray:
     """Apply the inverse of the curve, shape [..., 3]."""
     wanted = np.clip(linear @ np.linalg.inv(_TO_SCREEN).T, 0.0, _MOST)

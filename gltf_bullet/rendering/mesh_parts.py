@@ -7,11 +7,11 @@ bodies is divided: each triangle follows the body of the joint with the largest 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
 from gltf_bullet.gltf.dispensable import do_without
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.images import ImageArray, read_image
@@ -19,26 +19,24 @@ from gltf_bullet.gltf.materials import Material, read_material
 from gltf_bullet.gltf.meshes import Primitive, morphed_positions, read_mesh
 from gltf_bullet.gltf.skins import read_skin, skinned_positions
 from gltf_bullet.planning.shapes.collision_meshes import Deformation
+from gltf_bullet.records import replace
 from gltf_bullet.rendering.visual_plans import flat_shaded
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
-TEXCOORD_MISSING = IssueKind(
+TEXCOORD_MISSING = warning(
     "TEXCOORD_MISSING",
-    Severity.WARNING,
     "the material asks for TEXCOORD_{got}, which the primitive does not have; "
     "it is shown without its texture",
 )
-SKIN_RIGID = IssueKind(
+SKIN_RIGID = warning(
     "SKIN_RIGID",
-    Severity.WARNING,
     "the skin hangs on {bodies} bodies; each triangle follows one of them, and {share:.0%} of the "
     "vertices would follow several (up to {other:.2g} of their weight)",
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Part:
+class Part(Struct, frozen=True, eq=False, kw_only=True):
     """One primitive of one node, in the frame of its owner: a body or an animated node."""
 
     node: int

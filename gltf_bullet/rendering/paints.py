@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, note, warning
 from gltf_bullet.gltf.materials import Wrap
+from gltf_bullet.records import replace
 from gltf_bullet.rendering.colors import linear_from_srgb, srgb_from_linear, tinted
 from gltf_bullet.rendering.mesh_parts import Part
 from gltf_bullet.rendering.texture_sampling import sampled
 from gltf_bullet.rendering.visual_plans import Texture
 from gltf_bullet.transforms import FloatArray
 
-VERTEX_COLORS_COARSE = IssueKind(
+VERTEX_COLORS_COARSE = warning(
     "VERTEX_COLORS_COARSE",
-    Severity.WARNING,
     "the vertex colours of {triangles} triangles are painted with {texels} texels along an edge; "
     "colours are off by up to {error:.2g} of full brightness",
 )
-UNLIT_SHADED = IssueKind(
-    "UNLIT_SHADED",
-    Severity.INFO,
-    "the material is unlit; PyBullet shades every surface",
-)
+UNLIT_SHADED = note("UNLIT_SHADED", "the material is unlit; PyBullet shades every surface")
 
 REPEATED = (Wrap.REPEAT, Wrap.REPEAT)
 CHART_TEXELS = 2**19
@@ -36,8 +31,7 @@ STEP = 1.0 / 32.0
 """Finest change of colour between two texels that charts resolve, as share of full brightness."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Paint:
+class Paint(Struct, frozen=True, eq=False, kw_only=True):
     """Colouring of a part's surface."""
 
     color: tuple[float, float, float] = (1.0, 1.0, 1.0)

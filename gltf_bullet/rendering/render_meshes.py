@@ -8,19 +8,20 @@ since transparency, merging and caching all decide which parts may share a mesh.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, warning
 from gltf_bullet.disk_cache import cache_folder
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.materials import AlphaMode, TextureUse
 from gltf_bullet.model import Collider
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.collision_meshes import Deformation
+from gltf_bullet.records import replace
 from gltf_bullet.rendering.atlas import Piece, merged, repeats
 from gltf_bullet.rendering.baked_files import BakedFiles
 from gltf_bullet.rendering.bare_colliders import bare_colliders
@@ -42,15 +43,13 @@ from gltf_bullet.transforms import IDENTITY_POSE, BoolArray, FloatArray, IntArra
 #
 # glTF 2.0, "Alpha Coverage". PyBullet blends with one number per mesh: the mean alpha is used.
 
-ALPHA_CUT_COARSE = IssueKind(
+ALPHA_CUT_COARSE = warning(
     "ALPHA_CUT_COARSE",
-    Severity.WARNING,
     "the holes of a texture are cut into the mesh, by triangles; {share:.1%} of its area is cut "
     "or left wrongly",
 )
-ALPHA_AVERAGED = IssueKind(
+ALPHA_AVERAGED = warning(
     "ALPHA_AVERAGED",
-    Severity.WARNING,
     "alpha runs from {low:.2f} to {high:.2f} over the surface; Bullet blends all of it with "
     "{used:.2f}",
 )
@@ -63,8 +62,7 @@ ROWS = 9
 """Number of samples along each edge of a triangle."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Lattice:
+class _Lattice(Struct, frozen=True, kw_only=True):
     weights: FloatArray
     """Barycentric coordinates, shape [sample_count, 3]."""
 
@@ -164,15 +162,13 @@ def _areas(corners: FloatArray) -> npt.NDArray[np.float64]:
 
 # --- Visuals of a scene, one mesh per body --------------------------------------------------------
 
-ALPHA_MIXED = IssueKind(
+ALPHA_MIXED = warning(
     "ALPHA_MIXED",
-    Severity.WARNING,
     "alpha {alpha:.2f} of a part is {done}: PyBullet blends whole bodies, and other parts of this "
     "one differ",
 )
-VISUAL_NOT_ANIMATED = IssueKind(
+VISUAL_NOT_ANIMATED = warning(
     "VISUAL_NOT_ANIMATED",
-    Severity.WARNING,
     "the {what} of the shown mesh is animated; it is drawn as it stood when its body was made",
 )
 
@@ -326,8 +322,7 @@ def _root_of(tree: NodeTree, node: int) -> int:
     return above[-1] if above else node
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Baked:
+class _Baked(Struct, frozen=True, eq=False):
     """Meshes of some parts, and the findings of making them."""
 
     meshes: list[VisualMesh]

@@ -7,10 +7,9 @@ shade if it is farther from the light than the surface that the light sees there
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from gltf_bullet.rendering.camera import Camera, ViewMatrices
 from gltf_bullet.scene import OrthographicLens
@@ -31,8 +30,7 @@ STEEPEST = 10.0
 """Largest slope with a bias; steeper surfaces receive hardly any light."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Light:
+class Light(Struct, frozen=True, kw_only=True, eq=False):
     """A distant lamp, and the part of the world that casts shadows."""
 
     towards: FloatArray

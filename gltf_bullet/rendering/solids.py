@@ -9,19 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gltf_bullet.model import MotionKind
+from gltf_bullet.planning.shapes import shape_plans
 from gltf_bullet.planning.shapes.hulls import convex_hull
-from gltf_bullet.planning.shapes.shape_plans import (
-    BoxPlan,
-    BvhPlan,
-    CapsulePlan,
-    ConvexPartsPlan,
-    CylinderPlan,
-    HullPlan,
-    InfinitePlanePlan,
-    PlacedShape,
-    ShapePlan,
-    SpherePlan,
-)
 from gltf_bullet.rendering.visual_plans import Color, VisualMesh, flat_shaded
 from gltf_bullet.transforms import FloatArray, IntArray, Vec3
 
@@ -45,7 +34,7 @@ _Surface = tuple[FloatArray, FloatArray, IntArray]
 """Points, normals, triangles."""
 
 
-def solid(shapes: Sequence[PlacedShape], color: Color) -> VisualMesh:
+def solid(shapes: Sequence[shape_plans.PlacedShape], color: Color) -> VisualMesh:
     """The surfaces of some collision shapes as one mesh in the frame of their body."""
     points, normals, triangles, count = [], [], [], 0
     for placed in shapes:
@@ -63,32 +52,32 @@ def solid(shapes: Sequence[PlacedShape], color: Color) -> VisualMesh:
     )
 
 
-def _surface(shape: ShapePlan) -> _Surface:
+def _surface(shape: shape_plans.ShapePlan) -> _Surface:
     match shape:
-        case SpherePlan(radius=r):
+        case shape_plans.SpherePlan(radius=r):
             return _turned(*_ball_profile(r, 0.0))
-        case CapsulePlan(radius=r, mid_height=height):
+        case shape_plans.CapsulePlan(radius=r, mid_height=height):
             return _turned(*_ball_profile(r, 0.5 * height))
-        case CylinderPlan(radius=r, height=height):
+        case shape_plans.CylinderPlan(radius=r, height=height):
             y = 0.5 * height
             places = [(0.0, -y), (r, -y), (r, -y), (r, y), (r, y), (0.0, y)]
             normals = [(0.0, -1.0)] * 2 + [(1.0, 0.0)] * 2 + [(0.0, 1.0)] * 2
             return _turned(np.array(places), np.array(normals))
-        case BoxPlan(half_extents=half):
+        case shape_plans.BoxPlan(half_extents=half):
             corners = [(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
             hull = convex_hull(np.array(corners) * np.array(half), 8)
             return flat_shaded(hull.points, hull.triangles)
-        case InfinitePlanePlan():
+        case shape_plans.InfinitePlanePlan():
             square = SHEET * np.array([(-1.0, 0, 1), (1, 0, 1), (1, 0, -1), (-1, 0, -1)])
             return flat_shaded(square, np.array([(0, 1, 2), (0, 2, 3)], dtype=np.int64))
-        case HullPlan(vertices=vertices):
+        case shape_plans.HullPlan(vertices=vertices):
             hull = convex_hull(vertices.points, len(vertices.points))
             return flat_shaded(hull.points, hull.triangles)
-        case BvhPlan(mesh=mesh):
+        case shape_plans.BvhPlan(mesh=mesh):
             # A surface without inside is visible from both sides.
             both = np.concatenate([mesh.triangles, mesh.triangles[:, ::-1]])
             return flat_shaded(mesh.points, both)
-        case ConvexPartsPlan(source=source):
+        case shape_plans.ConvexPartsPlan(source=source):
             return flat_shaded(source.points, source.triangles)
 
 

@@ -12,14 +12,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
 from gltf_bullet.rendering.atlas import TEXTURE_REDUCED
 from gltf_bullet.rendering.visual_plans import NodeVisual, Texture, VisualMesh, VisualPlans
 from gltf_bullet.transforms import FloatArray, IntArray
 
-VISUAL_REDUCED = IssueKind(
+VISUAL_REDUCED = warning(
     "VISUAL_REDUCED",
-    Severity.WARNING,
     "the meshes have {got} vertices and {triangles} triangles; {kept} vertices are shown, "
     "moved by at most {deviation:.2g} m",
 )

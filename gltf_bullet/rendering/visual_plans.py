@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3
 
 Color: TypeAlias = tuple[float, float, float, float]
@@ -126,8 +128,7 @@ class VisualMesh:
         return hash(self.digest)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NodeVisual:
+class NodeVisual(Struct, frozen=True, kw_only=True, eq=False):
     """The meshes of some nodes, merged."""
 
     mesh: VisualMesh

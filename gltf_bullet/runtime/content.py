@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from gltf_bullet.convert.servo import default_servo
 from gltf_bullet.convert.urdf_repairs import ROBOT_SUFFIXES
-from gltf_bullet.convert.usd.process import USD_SUFFIXES
-from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity, with_names
+from gltf_bullet.convert.usd import USD_SUFFIXES
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, Severity, note, with_names
 from gltf_bullet.dialects.assemble import read_physics
 from gltf_bullet.dialects.earlier_names import with_present_names
 from gltf_bullet.dialects.registry import (
@@ -27,14 +27,14 @@ from gltf_bullet.gltf.writing import encode_glb, self_contained
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import Visuals
 from gltf_bullet.planning.scene_plan import AnimatedNodes
+from gltf_bullet.records import replace
 from gltf_bullet.rendering.bare_colliders import bare_colliders
 from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.scene import Animation, AnimationSampler, NodeTree
 from gltf_bullet.scene.animation import AnimationTrack, Interpolation
 
-NO_PHYSICS = IssueKind(
+NO_PHYSICS = note(
     "NO_PHYSICS",
-    Severity.INFO,
     "the file has no bodies, colliders, triggers, joints or gravity: nothing of it is simulated",
 )
 _NOTHING: Final = PhysicsScene()

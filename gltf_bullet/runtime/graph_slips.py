@@ -9,7 +9,7 @@ from gltf_bullet.behavior.graph import Constant, Graph, GraphNode
 from gltf_bullet.behavior.object_model import ObjectModel
 from gltf_bullet.behavior.pointer_templates import parse_template
 from gltf_bullet.behavior.values import Reference, as_index
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, note, warning
 from gltf_bullet.dialects import IMPLEMENTED_EXTENSIONS
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.model.motion import MotionKind
@@ -17,20 +17,17 @@ from gltf_bullet.model.physics_scene import PhysicsScene
 from gltf_bullet.model.pointers import find_target, pointers_of
 from gltf_bullet.suggestions import did_you_mean
 
-BEHAVIOR_POINTER_UNKNOWN = IssueKind(
+BEHAVIOR_POINTER_UNKNOWN = warning(
     "BEHAVIOR_POINTER_UNKNOWN",
-    Severity.WARNING,
     "the object model has nothing at {got}; the node takes its way for errors{near}",
 )
-BEHAVIOR_IMPULSE_IDLE = IssueKind(
+BEHAVIOR_IMPULSE_IDLE = warning(
     "BEHAVIOR_IMPULSE_IDLE",
-    Severity.WARNING,
     "an impulse on node {target} does nothing: neither it nor a node above it is a dynamic "
     "body{near}",
 )
-BEHAVIOR_EVENT_UNSENT = IssueKind(
+BEHAVIOR_EVENT_UNSENT = note(
     "BEHAVIOR_EVENT_UNSENT",
-    Severity.INFO,
     "no node of the graph sends the event {event}, which is received here{near}",
 )
 

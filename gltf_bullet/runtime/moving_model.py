@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.records import replace
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import Vec3
 

@@ -6,61 +6,41 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, JsonPointer, Severity
+from gltf_bullet import model
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, JsonPointer, note
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.model import (
-    Box,
-    Collider,
-    DofKind,
-    JointDescription,
-    MotionKind,
-    PhysicsMaterial,
-    PhysicsScene,
-    Sphere,
-    Trigger,
-)
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.suggestions import did_you_mean
 
-ANGLE_IN_DEGREES = IssueKind(
+ANGLE_IN_DEGREES = note(
     "ANGLE_IN_DEGREES",
-    Severity.INFO,
     "{what} is {got:g} rad, more than a whole turn: degrees? {got:g} degrees are {meant:.6g} rad",
 )
-RESTITUTION_ABOVE_ONE = IssueKind(
-    "RESTITUTION_ABOVE_ONE",
-    Severity.INFO,
-    "the restitution is {got:g}: each bounce is higher than the one before",
+RESTITUTION_ABOVE_ONE = note(
+    "RESTITUTION_ABOVE_ONE", "the restitution is {got:g}: each bounce is higher than the one before"
 )
-COLLIDER_NOT_MESH_SIZE = IssueKind(
+COLLIDER_NOT_MESH_SIZE = note(
     "COLLIDER_NOT_MESH_SIZE",
-    Severity.INFO,
     "the {shape} is {ratio} as large as the mesh of its own node ({size} m for {mesh} m): {slip}?",
 )
-BODY_IN_NO_SCENE = IssueKind(
+BODY_IN_NO_SCENE = note(
     "BODY_IN_NO_SCENE",
-    Severity.INFO,
     "no scene of the file has the {what} (nodes {nodes}), which are neither shown nor simulated: a "
     "node is in a scene's nodes or in its parent's children",
 )
-SYSTEM_OF_NOBODY = IssueKind(
+SYSTEM_OF_NOBODY = note(
     "SYSTEM_OF_NOBODY",
-    Severity.INFO,
     "collideWithSystems names {names}, and no collider is in such a system: what has the filter "
     "meets only what is in no system{suggestion}",
 )
-DRIVE_WITHOUT_FORCE = IssueKind(
-    "DRIVE_WITHOUT_FORCE", Severity.INFO, "maxForce is 0: the drive does nothing"
-)
-BODY_BELOW_ANIMATION = IssueKind(
+DRIVE_WITHOUT_FORCE = note("DRIVE_WITHOUT_FORCE", "maxForce is 0: the drive does nothing")
+BODY_BELOW_ANIMATION = note(
     "BODY_BELOW_ANIMATION",
-    Severity.INFO,
     "the animation of node {ancestor} does not carry the body, which is dynamic and goes its own "
     "way; a collider without a motion, or a motion that isKinematic, is carried{more}",
 )
-PHYSICS_IN_EXTRAS = IssueKind(
+PHYSICS_IN_EXTRAS = note(
     "PHYSICS_IN_EXTRAS",
-    Severity.INFO,
     "extras hold {names}, which is application data and is not simulated; physics stands in "
     "extensions",
 )
@@ -81,7 +61,7 @@ def physics_slips(content: AssetContent) -> tuple[Issue, ...]:
     """Return notes about numbers and places that are probably not meant."""
     found = Diagnostics()
     for entry in _entries(content.physics):
-        if isinstance(entry, PhysicsMaterial):
+        if isinstance(entry, model.PhysicsMaterial):
             if entry.restitution > 1.0:
                 found.report(RESTITUTION_ABOVE_ONE, entry.pointer, got=entry.restitution)
         else:
@@ -97,20 +77,22 @@ def physics_slips(content: AssetContent) -> tuple[Issue, ...]:
     return found.issues
 
 
-def _entries(physics: PhysicsScene) -> Iterator[PhysicsMaterial | JointDescription]:
+def _entries(
+    physics: model.PhysicsScene,
+) -> Iterator[model.PhysicsMaterial | model.JointDescription]:
     """The materials and joint descriptions that are used, each once."""
     materials = [c.material for c in physics.colliders.values() if c.material is not None]
     yield from dict.fromkeys(materials)
     yield from {id(j.description): j.description for j in physics.joints.values()}.values()
 
 
-def _note_angles(description: JointDescription, found: Diagnostics) -> None:
+def _note_angles(description: model.JointDescription, found: Diagnostics) -> None:
     for limit in description.limits:
         for what, value in (("min", limit.minimum), ("max", limit.maximum)):
-            if limit.kind is DofKind.ANGULAR:
+            if limit.kind is model.DofKind.ANGULAR:
                 _note_angle(limit.pointer, what, value, found)
     for drive in description.drives:
-        if drive.kind is DofKind.ANGULAR:
+        if drive.kind is model.DofKind.ANGULAR:
             _note_angle(drive.pointer, "positionTarget", drive.position_target, found)
 
 
@@ -123,9 +105,9 @@ def _note_sizes(content: AssetContent, found: Diagnostics) -> None:
     for node, collider in content.physics.colliders.items():
         shape = collider.shape
         size: tuple[float, ...]
-        if isinstance(shape, Box):
+        if isinstance(shape, model.Box):
             size = tuple(shape.size)
-        elif isinstance(shape, Sphere):
+        elif isinstance(shape, model.Sphere):
             size = (2.0 * shape.radius,) * 3
         else:
             continue
@@ -143,7 +125,7 @@ def _note_sizes(content: AssetContent, found: Diagnostics) -> None:
                     ratio=text,
                     size=" x ".join(f"{s:.4g}" for s in size),
                     mesh=" x ".join(f"{m:.4g}" for m in mesh),
-                    slip=slip if isinstance(shape, Box) or ratio > 1.0 else "half the radius",
+                    slip=slip if isinstance(shape, model.Box) or ratio > 1.0 else "half the radius",
                 )
 
 
@@ -184,8 +166,8 @@ def _note_lost_nodes(content: AssetContent, found: Diagnostics) -> None:
         found.report(BODY_IN_NO_SCENE, ROOT / "nodes" / nodes[0], what=counts, nodes=shown)
 
 
-def _note_systems(physics: PhysicsScene, found: Diagnostics) -> None:
-    owners: tuple[Collider | Trigger, ...] = (
+def _note_systems(physics: model.PhysicsScene, found: Diagnostics) -> None:
+    owners: tuple[model.Collider | model.Trigger, ...] = (
         *physics.colliders.values(), *physics.triggers.values()
     )  # fmt: skip
     filters = {id(o.filter): o.filter for o in owners if o.filter is not None}.values()
@@ -203,7 +185,7 @@ def _note_carried_bodies(content: AssetContent, found: Diagnostics) -> None:
     below: dict[int, list[int]] = {}
     for node, motion in content.physics.motions.items():
         above = [k for k in content.tree.ancestors(node) if k in animated]
-        if above and motion.kind is MotionKind.DYNAMIC and node not in animated:
+        if above and motion.kind is model.MotionKind.DYNAMIC and node not in animated:
             below.setdefault(above[0], []).append(node)
     for ancestor, nodes in below.items():
         more = f" (nor {len(nodes) - 1} others below it)" if len(nodes) > 1 else ""

@@ -15,7 +15,8 @@ from gltf_bullet.convert.mjcf.compiling import compile_mjcf
 from gltf_bullet.convert.mjcf.world import describe_mjcf
 from gltf_bullet.convert.servo import Servo, add_servos
 from gltf_bullet.convert.urdf_repairs import robot_format
-from gltf_bullet.convert.usd.process import USD_SUFFIXES, convert_stage
+from gltf_bullet.convert.usd import USD_SUFFIXES
+from gltf_bullet.convert.usd.process import convert_stage
 from gltf_bullet.convert.writer import WorldFile, build_world
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError, InvalidAssetError

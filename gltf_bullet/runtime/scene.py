@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -20,6 +19,7 @@ from gltf_bullet.bullet.world_lock import holds_world_lock
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.number_ranges import WORLD, finite_vector
 from gltf_bullet.options import LoadOptions
+from gltf_bullet.records import replace
 from gltf_bullet.rendering.camera import Camera
 from gltf_bullet.runtime.animation.players import Animations
 from gltf_bullet.runtime.content import AssetContent
@@ -33,7 +33,6 @@ from gltf_bullet.runtime.views.bodies import Body
 from gltf_bullet.runtime.views.export import write_pose
 from gltf_bullet.runtime.views.joints import JointView, Targets, set_drive_targets
 from gltf_bullet.runtime.views.nodes import ByNode, Nodes, NodeView
-from gltf_bullet.runtime.views.notebook import scene_page
 from gltf_bullet.runtime.views.pictures import CameraView, Picture, Pictures
 from gltf_bullet.runtime.views.pointers import get_value, set_value
 from gltf_bullet.runtime.views.posing import inverse_kinematics
@@ -98,6 +97,8 @@ class Scene:
         return f"Scene({self.asset.path!r}, {where})"
 
     def _repr_html_(self) -> str:
+        from gltf_bullet.runtime.views.notebook import scene_page
+
         return scene_page(self.core, self.pictures, self.bodies)
 
     # --- views, made on first use: many scenes are only stepped -------------------------------

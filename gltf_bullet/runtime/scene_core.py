@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies
+from gltf_bullet.bullet.bodies.unchanged_bodies import NONE_UNCHANGED, UnchangedBodies
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.rendering.visuals import move_links
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
@@ -139,7 +139,9 @@ class SceneCore:
         found = self.world.issues_of_steps + noticed + self.skipped.issues()
         return self._issues + (with_names(found, self.asset.tree.names) if found else ())
 
-    def _engine_world(self, translation: Translation, kept: KeptBodies = NONE_KEPT) -> EngineWorld:
+    def _engine_world(
+        self, translation: Translation, kept: UnchangedBodies = NONE_UNCHANGED
+    ) -> EngineWorld:
         """Create a translation's bodies in the world; on failure nothing stays."""
         plan, visuals, xyzw = translation.plan, translation.visuals, self.placement.rotation_xyzw
         tree, options = lambda: self.asset.tree, self.options
@@ -240,11 +242,11 @@ class SceneCore:
         self._issues += with_names(self.world.issues_of_steps, self.asset.tree.names)
         origins = self.session.origins_of(self.world.body_ids)
         before = self.nodes.world_from_node
-        kept = NONE_KEPT
+        kept = NONE_UNCHANGED
         if edited is None:
             self.world.remove()
         else:
-            kept = self.world.hand_over(translation.plan, edited)
+            kept = self.world.remove_changed_bodies(translation.plan, edited)
         self.model.edit(physics)
         self._take_over(self._engine_world(translation, kept))
         self.session.rename(self.world.body_ids, origins)
@@ -269,12 +271,17 @@ class SceneCore:
     @property
     def may_be_compiled(self) -> bool:
         """True if kernels may make the next step, as far as nodes and animations are concerned."""
-        if self._is_busy or self.is_removed or self.world.free.forces or self._start.is_wanted:
-            return False
-        return self.acting is None or self.acting.is_idle
+        return not self.acts and self.may_be_compiled_once_begun
 
     @property
-    def _acts(self) -> bool:
+    def may_be_compiled_once_begun(self) -> bool:
+        """Likewise of a step in which behavior graphs have acted already."""
+        return not (
+            self._is_busy or self.is_removed or self.world.free.forces or self._start.is_wanted
+        )
+
+    @property
+    def acts(self) -> bool:
         """True if a behavior graph has something to do before the next step."""
         return self.acting is not None and not self.acting.is_idle
 
@@ -306,7 +313,7 @@ class SceneCore:
             self.acting.before_step(settings.time_step)
         if self.followers.are_busy:
             self._follow_animations(settings.time_step)
-        self.world.learn_settings(part_settings)
+        self.world.adapt_to_settings(part_settings)
 
     def apply_forces(self, settings: EngineSettings, part: int, parts: int) -> None:
         """Apply what the engine lacks for the coming engine step, except joint forces.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gltf_bullet.bullet.state import BodyStates, EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import TriggerMemory
-from gltf_bullet.bullet.world.engine_world import EngineWorldState
+from gltf_bullet.bullet.world.restorable_world import EngineWorldState
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.runtime.animation.animator import AnimatorState
 from gltf_bullet.scene import NodeFrames

@@ -8,12 +8,11 @@ from typing import Protocol
 from gltf_bullet.bullet.exchange.library import world_clock
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.bullet.world.engine_world import EngineWorld
-from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, warning
 from gltf_bullet.runtime.followers import Followers
 
-STEPPED_WITHOUT_SCENE = IssueKind(
+STEPPED_WITHOUT_SCENE = warning(
     "STEPPED_WITHOUT_SCENE",
-    Severity.WARNING,
     "the world has made {steps} steps without this scene, in which {left_out} did nothing; "
     "scene.step() and gb.step_world() step all that is in a world, and so does a loop of "
     "scene.before_step(), pybullet.stepSimulation() and scene.after_step()",
@@ -81,7 +80,7 @@ class SkippedSteps:
         if clock is None:
             return 0
         is_divided = self._scene.session.divided_settings is not None
-        settings = self._scene.session.known_settings
+        settings = self._scene.session.reference_settings
         step = settings.time_step if is_divided else clock.time_step
         ahead = clock.time - self._scene.time - self._ahead
         # A time step of 0, or one that is not finite, may have been set.

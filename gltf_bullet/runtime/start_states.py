@@ -94,10 +94,13 @@ class SceneStart:
         self.note_step: Callable[[], None] = self._all.note_step
         """Callable for when the world has moved."""
         self.is_kept = True
-        self.is_wanted = True
-        """True if the next step is the first one."""
         self.state: SceneState | None = None
         """The start state; ``None`` before the first step."""
+
+    @property
+    def is_wanted(self) -> bool:
+        """True if the next step is the first one."""
+        return self.is_kept and self.state is None
 
     def expect(self) -> None:
         """Announce that the scene may take its first step soon."""
@@ -105,20 +108,20 @@ class SceneStart:
 
     def take(self) -> None:
         """Take the present state as start state."""
-        self.state, self.is_wanted = self._all.take(self._core), False
+        self.state = self._all.take(self._core)
 
     def forget(self) -> None:
         """Discard the state, whose bodies are gone; the next step is the first one."""
-        self.state, self.is_wanted = None, self.is_kept
+        self.state = None
 
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Keep the start state while the following block rebuilds bodies."""
-        state, is_wanted = self.state, self.is_wanted
+        state = self.state
         try:
             yield
         finally:
-            self.state, self.is_wanted = state, is_wanted
+            self.state = state
 
     def disable(self) -> None:
         """Discard the state, and take none any more."""

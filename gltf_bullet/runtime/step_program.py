@@ -20,9 +20,15 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
+from typing import TypeAlias
 
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
-from gltf_bullet.bullet.joints.joint_steps import JointSteps
+from gltf_bullet.bullet.joints.joint_steps import (
+    AFTER_ENGINE,
+    BEFORE_ENGINE,
+    JointSteps,
+    begin_in_worlds,
+)
 from gltf_bullet.bullet.session import (
     EngineSession,
     EngineSettings,
@@ -34,6 +40,11 @@ from gltf_bullet.errors import WorldChangedError
 from gltf_bullet.number_ranges import step_count
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
+
+CompiledCall: TypeAlias = "tuple[JointSteps, EngineSettings, int, int, bool]"
+"""What kernels step, settings of an engine step, the most steps, engine steps of each, and True if
+Python has something to do after each; a tuple, since one is made in each step.
+"""
 
 
 class StepProgram:
@@ -88,11 +99,20 @@ class StepProgram:
         """
         if count.__class__ is not int or count < 0:
             count = step_count(count)
-        done, is_alone = 0, alone or len(self._scenes) < 2
+        done, is_alone = 0, alone or self.has_one_scene
         if is_alone:
             done = self._make_compiled((caller,), count)
             if done == count:
                 return  # most steps of all
+        self._make_rest(caller, count, done, is_alone=is_alone)
+
+    @property
+    def has_one_scene(self) -> bool:
+        """True if no other scene is in the world."""
+        return len(self._scenes) < 2
+
+    def _make_rest(self, caller: SceneCore, count: int, done: int, *, is_alone: bool) -> None:
+        """Make the rest of some steps, of which ``done`` were made for a scene that is alone."""
         cores = (caller,) if is_alone else self._others_and(caller)
         events: dict[SceneCore, tuple[TriggerEvent, ...]] = {}
         if done and caller.events:
@@ -139,7 +159,7 @@ class StepProgram:
     def _begin_in_loop(self, cores: Sequence[SceneCore], caller: SceneCore) -> None:
         settings = self._session.settings()
         for core in cores:
-            core.world.learn()
+            core.world.accept_settings()
         parts = _parts(cores, settings)
         part_settings = self._session.part_settings(settings, parts)
         self._begin(cores, settings, part_settings)
@@ -183,6 +203,11 @@ class StepProgram:
         part_settings = self._session.part_settings(settings, parts)
         self._begin(cores, settings, part_settings)
         if parts == 1:
+            call = self.prepare_compiled(cores, 1, has_begun=True) if _acts(cores) else None
+            if call is not None:
+                joints, _, most, _, _ = call
+                if self.finish_compiled(cores, call, joints.begin(settings, most, parts)):
+                    return
             self._make_part(cores, settings)
             for core in cores:
                 core.world.end_step()
@@ -266,71 +291,95 @@ class StepProgram:
             if jointed and self._joints_of(jointed).is_as_known():
                 if not caller.world.is_jointed:  # the joints know only of themselves
                     caller.require_alive()
-                return self._session.known_settings
+                return self._session.reference_settings
             self._next = (self._next + 1) % len(cores)
             cores[self._next].require_alive()
         caller.require_alive()
         settings = self._session.settings()
         for core in cores:
-            core.world.learn()
+            core.world.accept_settings()
         return settings
 
     # --- compiled steps -------------------------------------------------------------------------
 
     def _make_compiled(self, cores: Sequence[SceneCore], count: int) -> int:
         """Make the next steps in one call of kernels; return how many, 0 if they need Python."""
+        call = self.prepare_compiled(cores, count)
+        if call is None:
+            return 0
+        joints, settings, most, parts, _ = call
+        return self.finish_compiled(cores, call, joints.begin(settings, most, parts))
+
+    def prepare_compiled(
+        self, cores: Sequence[SceneCore], count: int, *, has_begun: bool = False
+    ) -> CompiledCall | None:
+        """Return what makes the next steps in one call of kernels, ``None`` if they need Python.
+
+        ``has_begun``: of the next step Python has done what comes before it.
+        """
         # Called in every step: a call is a hundredth of a cart-pole's step.
-        whole, is_one = self._session.known_settings, len(cores) == 1
+        whole, is_one = self._session.reference_settings, len(cores) == 1
         parts = cores[0].engine_steps(whole) if is_one else _parts(cores, whole)
         settings = whole if parts == 1 else self._session.part_settings(whole, parts)
-        leaves_something = have_triggers = False
+        needs_python = False
         for core in cores:
-            if not core.may_be_compiled:
-                return 0
+            if not (core.may_be_compiled_once_begun if has_begun else core.may_be_compiled):
+                return None
             compiled = core.world.compiled_steps
-            if not (compiled.are_possible(settings) and (is_one or compiled.may_join())):
-                return 0
-            if core.listeners or compiled.leave_something:
-                leaves_something, count = True, 1
-            if compiled.have_triggers:
-                have_triggers = True
-        if leaves_something and parts > 1:
-            return 0
+            if not (compiled.are_possible(settings) and (is_one or compiled.can_share_a_call())):
+                return None
+            if core.listeners or compiled.needs_python_after_step or (has_begun and core.acts):
+                needs_python, count = True, 1
+        if needs_python and parts > 1:
+            return None
         joints = compiled.joints if is_one else self._joints_of(cores)
         if parts > 1:
             self._session.divided_settings = settings  # kernels set the time step, and restore it
-        over, part, is_open, is_stepped = joints.make(settings, count, parts)
-        if have_triggers and not leaves_something:
-            leaves_something = any(core.world.compiled_steps.have_overlaps for core in cores)
-        if leaves_something and not is_open and (over or part):
-            over, part = divmod(over * parts + part - 1, parts)
-            is_open = is_stepped = True
-        if over:
+        return joints, settings, count, parts, needs_python
+
+    def finish_compiled(self, cores: Sequence[SceneCore], call: CompiledCall, found: int) -> int:
+        """Process the outcome of such a call; return how many steps were made."""
+        joints, settings, _, parts, needs_python = call
+        whole = self._session.reference_settings
+        finished, part, pending = joints.finish(found, settings, parts)
+        for core in cores:
+            needs_python = needs_python or core.world.compiled_steps.have_overlaps
+        if needs_python and not pending and (finished or part):
+            finished, part = divmod(finished * parts + part - 1, parts)
+            pending = AFTER_ENGINE
+        if finished:
             for core in cores:
-                core.note_steps(whole.time_step, over)
+                core.note_steps(whole.time_step, finished)
             self._session.force_scale = parts
-        if not (is_open or part):
+        if not (pending or part):
             self._session.divided_settings = None
-            return over
+            return finished
         times = [core.time + whole.time_step for core in cores]
         for core in cores:
             core.note_steps(settings.time_step, part)
         if parts > 1:
             self._session.divide(settings)
             self._events = {}
-        if is_open:
-            if not is_stepped:
+        if pending:
+            if pending == BEFORE_ENGINE:
                 self._session.step()
             part += 1
-            self._finish(cores, settings, is_last=part == parts, is_seen=is_stepped)
+            is_seen = pending == AFTER_ENGINE
+            self._finish(cores, settings, is_last=part == parts, is_seen=is_seen)
         if parts == 1:
             for core in cores:
                 core.world.end_step()
-            return over + 1
+            return finished + 1
         self._collect(cores)
         with _errors_of(cores):
             self._make_parts(cores, settings, part, parts, times)
-        return over + 1
+        return finished + 1
+
+    def finish_alone(self, caller: SceneCore, count: int, call: CompiledCall, found: int) -> None:
+        """Process the outcome of a call for a scene that is alone, and make the other steps."""
+        done = self.finish_compiled((caller,), call, found)
+        if done < count:
+            self._make_rest(caller, count, done, is_alone=True)
 
     def _joints_of(self, cores: Sequence[SceneCore]) -> JointSteps:
         """Return the joints of scenes that are stepped together; each must have some."""
@@ -376,6 +425,11 @@ def _parts(cores: Sequence[SceneCore], settings: EngineSettings) -> int:
     return max([core.engine_steps(settings) for core in cores])
 
 
+def _acts(cores: Sequence[SceneCore]) -> bool:
+    """Tell whether behavior graphs have something to do in every step."""
+    return any(core.acts for core in cores)
+
+
 def _errors_of(cores: Sequence[SceneCore]) -> AbstractContextManager[object]:
     """Raise what the engine refuses in the following block for the scene that has lost a body."""
     if len(cores) == 1:  # a stack would be a thirtieth of a step of nine bodies
@@ -392,6 +446,43 @@ def _is_whole(core: SceneCore) -> bool:
     except WorldChangedError:
         return False
     return True
+
+
+# --- many worlds: copies of an environment --------------------------------------------------------
+
+
+def step_worlds(cores: Sequence[SceneCore], count: int) -> None:
+    """Advance scenes of different worlds by ``count`` steps, each as its ``step`` does.
+
+    Those that need no Python and are alone in their world are stepped in one call of kernels.
+
+    Raises:
+        SceneRemovedError: A scene was removed.
+        WorldChangedError: A world is not the one that its scene was loaded into.
+    """
+    with ExitStack() as locks:
+        for core in cores:
+            locks.enter_context(core.session.lock)
+        programs = [core.session.shared(StepProgram) for core in cores]
+        together = []
+        errors: list[Exception] = []  # raised when the other worlds have made their steps
+        for core, program in zip(cores, programs, strict=True):
+            call = program.prepare_compiled((core,), count) if program.has_one_scene else None
+            if call is not None:
+                together.append((core, program, call))
+                continue
+            try:
+                program.step(core, count)
+            except Exception as error:
+                errors.append(error)
+        found = begin_in_worlds([call[:4] for _, _, call in together])
+        for (core, program, call), outcome in zip(together, found, strict=True):
+            try:
+                program.finish_alone(core, count, call, outcome)
+            except Exception as error:  # noqa: PERF203  # each world has its own
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
 
 # --- ``gb.step_world``: a step of a world for callers without a scene of it -----------------------

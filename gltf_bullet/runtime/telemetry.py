@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec import field as msgspec_field
 
 from gltf_bullet.bullet.state import link_state
-from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, Severity, with_names
+from gltf_bullet.diagnostics import Diagnostics, Issue, JsonPointer, note, with_names
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import FloatArray, matrices_from_quats
 
 
-@dataclass(slots=True, eq=False)
-class Telemetry:
+class Telemetry(Struct, eq=False):
     """Rows of numbers, one per :meth:`sample`."""
 
     scene: Scene
-    times: list[float] = field(default_factory=list)
+    times: list[float] = msgspec_field(default_factory=list)
     """Times of the samples [s]."""
-    heights: dict[str, list[float]] = field(default_factory=dict)
+    heights: dict[str, list[float]] = msgspec_field(default_factory=dict)
     """Heights of the centres of mass along the asset's +Y [m], by body."""
-    speeds: dict[str, list[float]] = field(default_factory=dict)
+    speeds: dict[str, list[float]] = msgspec_field(default_factory=dict)
     """Speeds of the centres of mass [m/s], by body."""
-    kinetic: list[float] = field(default_factory=list)
+    kinetic: list[float] = msgspec_field(default_factory=list)
     """Kinetic energy of all dynamic bodies, rotation included [J]."""
-    potential: list[float] = field(default_factory=list)
+    potential: list[float] = msgspec_field(default_factory=list)
     """Potential energy in the engine's gravity, 0 at the world's origin [J]; NaN if the file has
     gravity of its own.
     """
-    joints: dict[str, list[float]] = field(default_factory=dict)
+    joints: dict[str, list[float]] = msgspec_field(default_factory=dict)
     """Positions of single axes [m] or [rad], by joint and axis; balls: the angle of rotation."""
 
     def sample(self) -> None:
@@ -78,9 +78,8 @@ def _unique_name(scene: Scene, node: int) -> str:
 
 # --- Bodies that fall out: below everything that was there at the start, and still falling --------
 
-FELL_OUT = IssueKind(
+FELL_OUT = note(
     "FELL_OUT",
-    Severity.INFO,
     "the body is {depth:.3g} m below everything that was there at the start, and falls on",
 )
 _SPARE: Final = 1.0

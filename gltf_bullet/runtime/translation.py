@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gltf_bullet.diagnostics import Diagnostics, Issue, Severity, with_names
 from gltf_bullet.errors import InvalidAssetError, TranslationError
@@ -12,6 +12,7 @@ from gltf_bullet.planning.body_plans import changed
 from gltf_bullet.planning.moved_plans import moved_plan
 from gltf_bullet.planning.scene_plan import ScenePlan, plan_scene, within, within_reach
 from gltf_bullet.planning.shapes.collision_meshes import Deformation, collision_mesh
+from gltf_bullet.records import replace
 from gltf_bullet.rendering.render_meshes import plan_visuals
 from gltf_bullet.rendering.visual_plans import NO_VISUALS, VisualPlans
 from gltf_bullet.runtime.animation.pointer_tracks import check_pointer_tracks

@@ -7,10 +7,11 @@ an event names glTF nodes, which other bodies do not have.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from gltf_bullet.bullet.triggers.triggers import Crossing, TriggerMemory, Triggers
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import FloatArray
 
 

@@ -15,7 +15,8 @@ from gltf_bullet.convert.description import StatedSurface, WorldDescription
 from gltf_bullet.convert.issues import NOT_IN_USD
 from gltf_bullet.convert.servo import Servo
 from gltf_bullet.convert.stated_scenes import JointOfFile, PartOfFile, SceneOfFile, with_scenes
-from gltf_bullet.convert.usd.process import USD_SUFFIXES, require_openusd
+from gltf_bullet.convert.usd import USD_SUFFIXES
+from gltf_bullet.convert.usd.process import require_openusd
 from gltf_bullet.convert.writer import WorldFile
 from gltf_bullet.diagnostics import Diagnostics, Issue
 from gltf_bullet.gltf.writing import encode_glb

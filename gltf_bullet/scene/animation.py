@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.transforms import FloatArray, IntArray, quat_normalize
 
@@ -27,8 +28,7 @@ FEW_TIMELINES = 32
 """Number of timelines up to which one searchsorted each (about 1.5 us) beats the stacked search."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyPosition:
+class KeyPosition(Struct, frozen=True):
     """Position of a time in each timeline: the keyframe before it and the fraction to the next."""
 
     key: IntArray
@@ -177,8 +177,7 @@ class AnimationTrack:
         return self.interpolation is Interpolation.CUBICSPLINE
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Animation:
+class Animation(Struct, frozen=True, eq=False, kw_only=True):
     """A glTF animation: tracks that play together."""
 
     name: str
@@ -213,17 +212,17 @@ class AnimationSampler:
 
     @property
     def translation_nodes(self) -> IntArray:
-        """The nodes that ``sample_translations`` gives rows for, in its order."""
+        """The nodes that are moved."""
         return self._nodes.get("translation", _NO_NODES)
 
     @property
     def rotation_nodes(self) -> IntArray:
-        """The nodes that ``sample_rotations`` gives rows for, in its order."""
+        """The nodes that are turned."""
         return self._nodes.get("rotation", _NO_NODES)
 
     @property
     def scale_nodes(self) -> IntArray:
-        """The nodes that ``sample_scales`` gives rows for, in its order."""
+        """The nodes that are scaled."""
         return self._nodes.get("scale", _NO_NODES)
 
     @property
@@ -258,18 +257,6 @@ class AnimationSampler:
     @cached_property
     def _open(self) -> tuple[AnimationTrack, ...]:
         return tuple(t for t in self._tracks if t.node is not None and not t.closes)
-
-    def sample_translations(self, time: float) -> FloatArray:
-        """Local translations [m], shape [len(translation_nodes), 3]."""
-        return self._stacked("translation", 3, time)
-
-    def sample_rotations(self, time: float) -> FloatArray:
-        """Local rotations, unit quaternions xyzw, shape [len(rotation_nodes), 4]."""
-        return self._stacked("rotation", 4, time)
-
-    def sample_scales(self, time: float) -> FloatArray:
-        """Local scales, shape [len(scale_nodes), 3]."""
-        return self._stacked("scale", 3, time)
 
     def sample_into(
         self,
@@ -308,14 +295,6 @@ class AnimationSampler:
 
     def _targets(self, path: TargetPath) -> IntArray:
         return np.concatenate([group.nodes for group in self._groups[path]])
-
-    def _stacked(self, path: TargetPath, width: int, time: float) -> FloatArray:
-        groups = self._groups.get(path)
-        if not groups:
-            return np.zeros((0, width))
-        position = self._timelines.locate(time)
-        parts = [group.sample(position) for group in groups]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def sample_track(track: AnimationTrack, time: float) -> FloatArray:

@@ -254,13 +254,13 @@ class Articulation:
     idle_steps: int = table(MEMORY, "n")
     """Steps in which that motor seems to be off."""
     external_motor_force: int = table(MEMORY, "n")
-    """Force of the motors of others in the last step, on axes that they drive."""
+    """Force of the motors of the user in the last step, on axes that they drive."""
     external_motor_change: int = table(MEMORY, "n")
     """Difference between what these motors exerted in the last step and what was assumed."""
     last_motor_impulse: int = table(MEMORY, "n")
     """Impulses of all motors as they were read last, in the order of commands."""
     usual_residual: int = table(MEMORY, "n")
-    """Momentum residual while a motor of others is known to act."""
+    """Momentum residual while a motor of the user is known to act."""
 
     # --- work: kinematics and dynamics ---
 
@@ -291,6 +291,8 @@ class Articulation:
     """Velocities after the step if no row acts."""
     predicted_impulse: int = table(WORK, "m")
     """Impulses of all rows as they are foreseen before the solve."""
+    predicted_speed: int = table(WORK, "m")
+    """J v of all rows at the velocities that the search for these impulses begins with."""
     predicted_row_force: int = table(WORK, "n")
     """[n], N or N m: generalized force of all rows as it is foreseen before the solve."""
     trial_velocity: int = table(WORK, "n")
@@ -319,6 +321,8 @@ class Articulation:
     row_drift: int = table(WORK, "m")
     """Prescribed part of the rate."""
     row_jacobian: int = table(WORK, "m", "n")
+    row_half: int = table(WORK, "m", "n")
+    """U^-T J^T: products of two rows of it are those of J M^-1 J^T."""
     row_target: int = table(WORK, "m")
     """Target of J v after the step, without the drift."""
     row_softness: int = table(WORK, "m")
@@ -340,8 +344,6 @@ class Articulation:
     """Change of the gap in the coming step by turning links, beyond its rate, world axes [m]."""
     closure_shift: int = table(WORK, "c", 3)
     """Addition to the gap that the engine sees, world axes [m]."""
-    closure_half: int = table(WORK, "q", "n")
-    """U^-T J^T of the rows of closures."""
     closure_compliance: int = table(WORK, "q", "q")
     """J M^-1 J^T of these rows."""
     closure_factor: int = table(WORK, "q", "q")

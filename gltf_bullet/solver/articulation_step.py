@@ -7,7 +7,7 @@ import math
 from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver.articulation_arrays import ANCHOR, LINK, POSE, Articulation
 from gltf_bullet.solver.centred_bias import centre_bias
-from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
+from gltf_bullet.solver.cholesky import dot, factor_dense, solve_dense
 from gltf_bullet.solver.closure_bend import CLOSURE_GAP, bend_closures
 from gltf_bullet.solver.last_step.external_motors import is_externally_driven
 from gltf_bullet.solver.mean_velocity import is_mean_off
@@ -17,7 +17,7 @@ from gltf_bullet.solver.row_curvature import (
     predict_curvature,
     target_reduction,
 )
-from gltf_bullet.solver.row_metrics import measure_rows
+from gltf_bullet.solver.row_metrics import fill_row_halves, measure_rows
 from gltf_bullet.solver.tree_dynamics import (
     composite_wrench,
     project_wrenches,
@@ -79,6 +79,7 @@ def prepare_articulation(
     predict_curvature(ints, floats, work, articulation, dt)
     if articulation.closure_count:
         bend_closures(ints, floats, work, articulation, dt)
+    fill_row_halves(work, articulation, 0)
     _bound_rows(ints, floats, work, articulation, dt)
     if is_mean_off(ints, floats, work, articulation, dt):
         centre_bias(ints, floats, work, articulation, dt, True)
@@ -106,19 +107,13 @@ def _bound_rows(
     """Softness, velocity target and bounds of the impulse of every row."""
     articulation.outside_limit = 0
     n, rows = articulation.dof_count, articulation.row_count
-    free, factor = articulation.free_velocity, articulation.factor
-    part = articulation.scratch
+    free, half = articulation.free_velocity, articulation.row_half
     softness, target = articulation.row_softness, articulation.row_target
     low, high = articulation.row_low, articulation.row_high
     last, last_dt = articulation.last_impulse, floats[articulation.last_dt]
     largest = 0.0
     for r in range(articulation.total_rows):
-        row, total = articulation.row_jacobian + n * r, 0.0
-        for k in range(n):
-            work[part + k] = work[row + k]
-        forward_dense(work, factor, n, part)
-        for k in range(n):
-            total += work[part + k] * work[part + k]
+        total = dot(work, half + n * r, half + n * r, n)
         work[articulation.row_compliance + r] = total
         floats[articulation.last_compliance + r] = total
         largest = max(largest, total)

@@ -117,14 +117,19 @@ def forward_dense(work: FloatArray, factor: int, n: int, vector: int) -> None:
 
 
 @kernel
+def backward_dense(work: FloatArray, factor: int, n: int, vector: int) -> None:
+    """Solve ``U x = y`` in place."""
+    for i in range(n - 1, -1, -1):
+        row = factor + (n + 1) * i
+        known = dot(work, row + 1, vector + i + 1, n - i - 1)
+        work[vector + i] = (work[vector + i] - known) * work[row]
+
+
+@kernel
 def solve_dense(work: FloatArray, factor: int, n: int, vector: int) -> None:
     """Solve ``U^T U x = b`` in place."""
     forward_dense(work, factor, n, vector)
-    for i in range(n - 1, -1, -1):
-        row, total = factor + n * i, work[vector + i]
-        for k in range(i + 1, n):
-            total -= work[row + k] * work[vector + k]
-        work[vector + i] = total * work[row + i]
+    backward_dense(work, factor, n, vector)
 
 
 @kernel

@@ -6,14 +6,14 @@ from functools import cache
 
 from gltf_bullet.numba_aot import is_compiled, load
 from gltf_bullet.solver.contact_following import follow_contacts
-from gltf_bullet.solver.step_kernel import prepare, solve
+from gltf_bullet.solver.step_kernel import evaluate, prepare, solve
 
-__all__ = ["follow_contacts", "load_entries", "prepare", "solve"]
+__all__ = ["evaluate", "follow_contacts", "load_entries", "prepare", "solve"]
 
 
 @cache
 def load_entries() -> None:
-    """Have them all; compiled now where the package has no library that fits, if Numba is there.
+    """Load all kernels; compile them where no library fits and Numba is there.
 
     Called where the first articulation is created: scenes without joints do without.
     """

@@ -24,9 +24,9 @@ from gltf_bullet.solver.engine.calls import (
     Engine,
     ask_links,
     ask_state,
+    begin_call,
     copy_floats,
     engine_at,
-    engine_client,
     low_half,
 )
 from gltf_bullet.solver.tables import offsets
@@ -207,7 +207,7 @@ def _read(copies: IntTable, row: int) -> bool:
     if len(ints) == 0:
         return False
     engine = engine_at(ints, 0)
-    client = engine_client(engine)
+    client = begin_call(engine)
     if client == 0:
         return False
     reads, numbers = ints_at(copies, row, COPY.reads), floats_at(copies, row, COPY.numbers)

@@ -11,13 +11,13 @@ from gltf_bullet.solver.islands import (
     CONTACT,
     CONTACT_SOURCE,
     FREE,
-    HELD,
-    HELD_SOURCE,
+    POINT_CONSTRAINT_MARK,
+    POINT_CONSTRAINT_ROWS_FROM,
     SIDE,
     add_free_bodies,
     add_row,
     islands_at,
-    take,
+    reserve,
 )
 from gltf_bullet.solver.row_metrics import add_path, prescribed_rate
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -86,7 +86,7 @@ def touch_articulations(
             articulation = articulation_at(ints, index[side + SIDE.record])
             frame = index[side + SIDE.frame]
             n, sign = articulation.dof_count, 1.0 if which == 0 else -1.0
-            rows = take(index, 3 * n)
+            rows = reserve(index, 3 * n)
             if rows < 0:
                 return
             index[side + SIDE.block] = articulation.block
@@ -144,7 +144,7 @@ def touch_free_bodies(index: IntArray, values: FloatArray, since: float) -> None
             number, sign = index[side + SIDE.record], 1.0 if which == 0 else -1.0
             body = islands.free + FREE.size * number
             block = index[islands.free_block + number]
-            rows = take(index, 36)
+            rows = reserve(index, 36)
             if rows < 0:
                 return
             index[side + SIDE.block] = block
@@ -230,7 +230,7 @@ def add_contact_rows(
             first, second = second, first
         if index[first + SIDE.block] < 0:
             continue
-        strength = -HELD - values[contact + CONTACT.distance]
+        strength = -POINT_CONSTRAINT_MARK - values[contact + CONTACT.distance]
         # The engine detected the contacts before the last step moved the bodies.
         gap = values[contact + CONTACT.distance] + since * values[contact + CONTACT.rate]
         pressing = dt * share * values[contact + CONTACT.forces]
@@ -249,7 +249,7 @@ def add_contact_rows(
             low, high = 0.0 if k == 0 else -grip, math.inf if k == 0 else grip
             source = CONTACT_SOURCE + c
             if strength >= 0.0:
-                low, high, source = -dt * strength, dt * strength, HELD_SOURCE + c
+                low, high, source = -dt * strength, dt * strength, POINT_CONSTRAINT_ROWS_FROM + c
                 softness = HARD * (compliance if compliance > EMPTY * largest else largest)
                 target = -values[contact + CONTACT.drift + k]
                 target -= RETURN / dt * values[contact + CONTACT.forces + k]

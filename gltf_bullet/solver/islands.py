@@ -167,11 +167,12 @@ islands_at = record_reader(Islands)
 
 CONTACT_SOURCE = 1 << 40
 """Rows from this number on belong to contacts."""
-HELD_SOURCE = 1 << 41
+POINT_CONSTRAINT_ROWS_FROM = 1 << 41
 """Rows from this number on belong to points that a constraint of others holds together."""
-HELD = 1e6
-"""Such a point stands among the contacts with -(HELD + largest force [N]) for its distance, and for
-its forces the gap [m] between the point on the first body and that on the second."""
+POINT_CONSTRAINT_MARK = 1e6
+"""Such a point stands among the contacts with -(POINT_CONSTRAINT_MARK + largest force [N]) for its
+distance, and for its forces the gap [m] between the point on the first body and that on the second.
+"""
 
 
 LEAST_MOMENT = 1e-12
@@ -197,7 +198,7 @@ def allocate(
 
 
 @kernel
-def take(index: IntArray, count: int) -> int:
+def reserve(index: IntArray, count: int) -> int:
     """Room for ``count`` floats; where there is none, the need is noted and -1 returned."""
     islands = islands_at(index, 0)
     top = int(islands.top)
@@ -261,8 +262,8 @@ def add_articulation(
     """An articulation as a block with its own rows."""
     islands = islands_at(index, 0)
     n, total = articulation.dof_count, articulation.total_rows
-    mass = take(index, n * n)
-    jacobians = take(index, total * n)
+    mass = reserve(index, n * n)
+    jacobians = reserve(index, total * n)
     if mass < 0 or jacobians < 0:
         return
     block = add_block(index, n, mass)
@@ -309,7 +310,7 @@ def add_free_bodies(index: IntArray, values: FloatArray) -> None:
         if values[body + FREE.mass] == 0.0:
             index[islands.free_block + number] = -1
             continue
-        mass = take(index, 36)
+        mass = reserve(index, 36)
         if mass < 0:
             return
         block = add_block(index, 6, mass)

@@ -13,7 +13,7 @@ import math
 
 from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver.articulation_arrays import Articulation
-from gltf_bullet.solver.cholesky import solve_dense
+from gltf_bullet.solver.cholesky import backward_dense, dot, subtract_row
 from gltf_bullet.transforms import FloatArray, IntArray
 
 LEAST_SHIFT = 1e-4
@@ -61,12 +61,9 @@ def is_mean_off(
         impulse = min(max(impulse, low), high)
         work[impulses + r] = impulse
         if impulse != 0.0:
-            row = articulation.row_jacobian + n * r
-            for k in range(n):
-                work[way + k] += work[row + k] * impulse
-    for k in range(n):
-        work[articulation.predicted_row_force + k] = work[way + k] / dt
-    solve_dense(work, articulation.factor, n, way)
+            subtract_row(work, way, -impulse, articulation.row_half + n * r, n)
+    _add_up_forces(work, articulation, dt)
+    backward_dense(work, articulation.factor, n, way)
     for k in range(n):
         work[after + k] = work[articulation.free_velocity + k] + work[way + k]
     # ... and what springs and drives would add to it.
@@ -102,33 +99,47 @@ def _predict_forces(work: FloatArray, articulation: Articulation, dt: float) -> 
     It begins with the impulses of the last step, and the velocities that they lead to.
     """
     n = articulation.dof_count
-    predicted, impulses = articulation.predicted_row_force, articulation.predicted_impulse
+    impulses, speeds = articulation.predicted_impulse, articulation.predicted_speed
     after, way = articulation.scratch, articulation.scratch + n
+    for r in range(articulation.total_rows):
+        work[speeds + r] = dot(work, articulation.row_jacobian + n * r, after, n)
+    # The change of the velocities is U^-1 ``way``: a row and its impulse cost 2 n operations.
+    for k in range(n):
+        work[way + k] = 0.0
     for _ in range(PREDICTION_PASSES):
         changed = 0.0
         for r in range(articulation.total_rows):
             low, high = work[articulation.row_low + r], work[articulation.row_high + r]
             if low == high:
                 continue
-            row, softness = articulation.row_jacobian + n * r, work[articulation.row_softness + r]
-            speed, before = 0.0, work[impulses + r]
-            for k in range(n):
-                speed += work[row + k] * work[after + k]
+            half, softness = articulation.row_half + n * r, work[articulation.row_softness + r]
+            speed, before = work[speeds + r] + dot(work, half, way, n), work[impulses + r]
             compliance = work[articulation.row_compliance + r]
             wanted = work[articulation.row_target + r] - speed - softness * before
             impulse = before + wanted / max(compliance + softness, 1e-30)
             impulse = min(max(impulse, low), high)
             changed = max(changed, compliance * abs(impulse - before))
             work[impulses + r] = impulse
-            for k in range(n):
-                work[way + k] = work[row + k] * (impulse - before)
-                work[predicted + k] += work[way + k] / dt
-            solve_dense(work, articulation.factor, n, way)
-            for k in range(n):
-                work[after + k] += work[way + k]
+            subtract_row(work, way, before - impulse, half, n)
         if dt * changed < PREDICTED:
             break
+    backward_dense(work, articulation.factor, n, way)
+    for k in range(n):
+        work[after + k] += work[way + k]
+    _add_up_forces(work, articulation, dt)
     return _is_small_shift(work, articulation, dt)
+
+
+@kernel
+def _add_up_forces(work: FloatArray, articulation: Articulation, dt: float) -> None:
+    """Set the generalized forces that the predicted impulses of all rows are."""
+    n, forces = articulation.dof_count, articulation.predicted_row_force
+    for k in range(n):
+        work[forces + k] = 0.0
+    for r in range(articulation.total_rows):
+        impulse = work[articulation.predicted_impulse + r]
+        if impulse != 0.0:
+            subtract_row(work, forces, -impulse / dt, articulation.row_jacobian + n * r, n)
 
 
 @kernel

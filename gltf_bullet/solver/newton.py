@@ -21,7 +21,7 @@ from gltf_bullet.solver.cholesky import (
     order_blocks,
     solve_blocks,
 )
-from gltf_bullet.solver.islands import islands_at, take
+from gltf_bullet.solver.islands import islands_at, reserve
 from gltf_bullet.transforms import FloatArray, IntArray
 
 MOST_ITERATIONS = 200
@@ -115,7 +115,7 @@ def _solve_island(index: IntArray, values: FloatArray, count: int, rows: int) ->
             index[pattern + count * j + i] = 1
     floats = order_blocks(index, count, pattern, sizes, order)
     top = islands.top
-    factor = take(index, floats)
+    factor = reserve(index, floats)
     if factor < 0:
         return
     lay_out_blocks(index, count, pattern, sizes, order, later, factor)
@@ -143,7 +143,7 @@ def _iterate(
     if not cost(index, values, members, count, row_list, rows) < at_free:
         copy_velocities(index, values, members, count, islands.free_velocity, v)
         multiply_rows(index, values, row_list, rows, v, islands.row_speed)
-    take_sides(index, values, row_list, rows, islands.row_speed)
+    find_sides(index, values, row_list, rows, islands.row_speed)
     converged = False
     for iteration in range(MOST_ITERATIONS):
         islands.iterations = max(islands.iterations, iteration + 1)
@@ -158,7 +158,7 @@ def _iterate(
             break
         if not _search_line(index, values, members, count, row_list, rows):
             break
-        take_sides(index, values, row_list, rows, islands.row_speed)
+        find_sides(index, values, row_list, rows, islands.row_speed)
     if not converged:
         islands.unconverged += 1
         islands.unconverged_label = index[islands.block_label + index[members]]
@@ -493,7 +493,7 @@ def side_of(short: float, softness: float, low: float, high: float) -> int:
 
 
 @kernel
-def take_sides(index: IntArray, values: FloatArray, row_list: int, rows: int, speeds: int) -> None:
+def find_sides(index: IntArray, values: FloatArray, row_list: int, rows: int, speeds: int) -> None:
     """Note on which side of its bounds each row is at these speeds."""
     islands = islands_at(index, 0)
     for q in range(rows):

@@ -33,8 +33,6 @@ NEEDS_ROOM = 1 << 7
 NOT_CONVERGED = 1 << 8
 NOT_FINITE = 1 << 9
 """A force is not finite: none may be applied."""
-MISPREDICTED = 1 << 10
-"""The last step deviated from its prediction by so much that motors replace torques."""
 OUTSIDE_LIMIT = 1 << 11
 """An axis was set beyond a limit."""
 EXTERNAL_DRIVE = 1 << 12

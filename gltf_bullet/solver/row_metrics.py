@@ -22,6 +22,7 @@ from gltf_bullet.solver.articulation_arrays import (
     TWIST_ANGLE,
     Articulation,
 )
+from gltf_bullet.solver.cholesky import forward_dense
 from gltf_bullet.solver.tree_kinematics import multiply, rotation_from_quat
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -398,3 +399,14 @@ def place_point(
             + work[pose + POSE.rotation + 3 * k + 1] * floats[local + 1]
             + work[pose + POSE.rotation + 3 * k + 2] * floats[local + 2]
         )
+
+
+@kernel
+def fill_row_halves(work: FloatArray, articulation: Articulation, first: int) -> None:
+    """Fill ``row_half`` in from a row on, by the present Jacobian and factor."""
+    n = articulation.dof_count
+    for r in range(first, articulation.total_rows):
+        half, row = articulation.row_half + n * r, articulation.row_jacobian + n * r
+        for k in range(n):
+            work[half + k] = work[row + k]
+        forward_dense(work, articulation.factor, n, half)

@@ -12,26 +12,24 @@ from gltf_bullet.transforms import FloatArray, IntArray
 
 # --- stages of ``prepare`` and of ``solve``; their results: ``outcomes`` --------------------------
 
-PREPARE = 1
+PREPARE_ROWS = 1
 """Set up the rows of all articulations of the scene that take part in the step."""
-EVALUATE = 3
-"""Compute poses, velocities, mass matrix and row values of the articulation ``number``."""
-READ_MOTORS = 5
+PREPARE_SNAPSHOT = 5
 """Read the motor forces into the memory, for a snapshot."""
-CLOSE = 4
+PREPARE_LOOPS = 4
 """Close the loops that the last step has left open."""
 
-OPEN = 1
+SOLVE_OPEN = 1
 """Begin the islands of the step with the contacts and free bodies that were filled in."""
-GATHER = 2
+SOLVE_GATHER = 2
 """Add the articulations of the scene, with their rows and their sides of contacts."""
-SOLVE = 4
+SOLVE_ISLANDS = 4
 """Solve what was gathered."""
-REDUCE_TARGETS = 16
+SOLVE_REDUCE_TARGETS = 16
 """After the solve, of every scene that takes part: reduce targets of limits that add energy."""
-FINISH = 8
+SOLVE_FINISH = 8
 """Bring the results back to the scene; if targets were reduced, solve anew before the first."""
-ALL_STAGES = OPEN | GATHER | SOLVE | REDUCE_TARGETS | FINISH
+SOLVE_ALL = SOLVE_OPEN | SOLVE_GATHER | SOLVE_ISLANDS | SOLVE_REDUCE_TARGETS | SOLVE_FINISH
 
 
 # --- the table of scenes --------------------------------------------------------------------------
@@ -52,10 +50,8 @@ class _SceneColumns(NamedTuple):
     """Integers that say what is read of a scene and applied to it."""
     ownership: int = 2
     """Integers that tell a scene's bodies from others with the same ids."""
-    touch: int = 2
-    """Integers of the contact table of the last step."""
-    touch_values: int = 2
-    """Floats of that table."""
+    touches: int = 2
+    """Integers of the contact tables: see ``engine.contact_table``."""
     status: int = 1
     """Outcome of the solve."""
     touching: int = 1
@@ -90,7 +86,7 @@ def row_of(
     index: IntArray = _NO_INTS,
     values: FloatArray = _NO_FLOATS,
     engine: tuple[IntArray, IntArray, IntArray] = (_NO_INTS, _NO_INTS, _NO_INTS),
-    touch: tuple[IntArray, FloatArray] = (_NO_INTS, _NO_FLOATS),
+    touches: IntArray = _NO_INTS,
     sense: IntArray = _NO_INTS,
     free: FloatArray = _NO_FLOATS,
     slip: FloatArray = _NO_FLOATS,
@@ -99,7 +95,7 @@ def row_of(
 
     It holds addresses: whoever keeps it keeps the arrays as well.
     """
-    arrays = addresses(ints, floats, work, index, values, *engine, *touch)
+    arrays = addresses(ints, floats, work, index, values, *engine, touches)
     return np.array(
         [[*arrays, 0, 0, *addresses(sense), 0, *addresses(free, slip), 0, 1, 0]], dtype=np.int64
     )

@@ -33,11 +33,11 @@ from gltf_bullet.solver.island_contacts import (
 )
 from gltf_bullet.solver.islands import (
     CONTACT_SOURCE,
-    HELD_SOURCE,
+    POINT_CONSTRAINT_ROWS_FROM,
     add_articulation,
     add_row,
     islands_at,
-    take,
+    reserve,
 )
 from gltf_bullet.solver.last_step.external_changes import detect_external_change, remember_state
 from gltf_bullet.solver.last_step.external_forces import (
@@ -56,7 +56,6 @@ from gltf_bullet.solver.newton import solve_islands
 from gltf_bullet.solver.outcomes import (
     EXTERNAL_DRIVE,
     LIMIT_EXCEEDED,
-    MISPREDICTED,
     NEEDS_ROOM,
     NOT_CONVERGED,
     NOT_FINITE,
@@ -65,15 +64,14 @@ from gltf_bullet.solver.outcomes import (
 )  # fmt: skip
 from gltf_bullet.solver.row_metrics import add_path, measure_rows, place_point, prescribed_rate
 from gltf_bullet.solver.scene_table import (
-    CLOSE,
-    EVALUATE,
-    FINISH,
-    GATHER,
-    OPEN,
-    READ_MOTORS,
-    REDUCE_TARGETS,
+    PREPARE_LOOPS,
+    PREPARE_SNAPSHOT,
     SCENE,
-    SOLVE,
+    SOLVE_FINISH,
+    SOLVE_GATHER,
+    SOLVE_ISLANDS,
+    SOLVE_OPEN,
+    SOLVE_REDUCE_TARGETS,
 )
 from gltf_bullet.solver.tree_dynamics import evaluate_tree
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -98,17 +96,12 @@ def _prepare_one(
 ) -> int:
     """Go through a stage of one scene."""
     scene = scene_at(ints, 0)
-    if stage == EVALUATE:
-        articulation = articulation_at(ints, ints[scene.articulations + number])
-        evaluate_tree(ints, floats, work, articulation)
-        measure_rows(ints, floats, work, articulation)
-        return 0
-    if stage == READ_MOTORS:
+    if stage == PREPARE_SNAPSHOT:
         for k in range(scene.articulation_count):
             articulation = articulation_at(ints, ints[scene.articulations + k])
             read_motors_for_snapshot(ints, floats, work, articulation, dt)
         return 0
-    if stage == CLOSE:
+    if stage == PREPARE_LOOPS:
         found = 0
         for k in range(scene.articulation_count):
             articulation = articulation_at(ints, ints[scene.articulations + k])
@@ -161,6 +154,25 @@ def _set_up_rows(
 
 
 @entry
+def evaluate(scenes: IntTable, number: int) -> int:
+    """Compute poses, velocities, mass matrix and row values of an articulation of a scene.
+
+    Args:
+        scenes: The arrays of the scene, in one row: see ``scene_table.row_of``.
+        number: Number of the articulation.
+
+    Returns:
+        0.
+    """
+    ints, floats = ints_at(scenes, 0, SCENE.ints), floats_at(scenes, 0, SCENE.floats)
+    work = floats_at(scenes, 0, SCENE.work)
+    articulation = articulation_at(ints, ints[scene_at(ints, 0).articulations + number])
+    evaluate_tree(ints, floats, work, articulation)
+    measure_rows(ints, floats, work, articulation)
+    return 0
+
+
+@entry
 def prepare(
     scenes: IntTable,
     stage: int,
@@ -175,8 +187,8 @@ def prepare(
 
     Args:
         scenes: Their arrays, a row each: see ``scene_table.row_of``.
-        stage: PREPARE, CLOSE, READ_MOTORS or EVALUATE.
-        number: Of this scene in the sides of contacts; of the articulation for EVALUATE.
+        stage: PREPARE_ROWS, PREPARE_LOOPS or PREPARE_SNAPSHOT.
+        number: Number of this scene in the sides of contacts.
         contacts: How many were filled in.
         dt: [s]
         gx: Gravity that the engine applies [m/s^2], world axes.
@@ -224,11 +236,11 @@ def _check_speeds(
         articulation.steps_for_speed += 1
 
 
-MISS = 0.1
+TRUSTED_DEVIATION = 0.1
 """[m/s, rad/s], and share of a velocity, by which a step may deviate from its prediction and still
 be trusted."""
 
-MOTOR_MISS = 2.0
+MOTOR_DEVIATION = 2.0
 """The same bound for the engine's velocity motors to replace torques. With less, an arm
 that carries a load at its stop goes to and fro between the two (measured at 0.1)."""
 
@@ -243,9 +255,9 @@ def compare_prediction(floats: FloatArray, work: FloatArray, articulation: Artic
         for i in range(n):
             speed = abs(work[velocity + i])
             miss = abs(work[velocity + i] - floats[expected + i])
-            if not miss <= MISS * (1.0 + speed):
+            if not miss <= TRUSTED_DEVIATION * (1.0 + speed):
                 articulation.mispredicted = 1
-            if not miss <= MOTOR_MISS * (1.0 + speed):
+            if not miss <= MOTOR_DEVIATION * (1.0 + speed):
                 articulation.uses_motors = 1
 
 
@@ -253,22 +265,11 @@ def compare_prediction(floats: FloatArray, work: FloatArray, articulation: Artic
 
 
 @kernel
-def _needs_motors(work: FloatArray, articulation: Articulation) -> bool:
-    """Tell whether velocity motors replace torques: a robot under its user's motors has none."""
-    if articulation.uses_motors:
-        for k in range(articulation.dof_count):
-            if work[articulation.motor_bound + k] != 0.0:
-                return True
-    return False
-
-
-@kernel
-def _flags(ints: IntArray, work: FloatArray) -> int:
+def _flags(ints: IntArray) -> int:
     """Collect the outcomes that follow from the switches of all articulations."""
     scene, status = scene_at(ints, 0), 0
     for k in range(scene.articulation_count):
         articulation = articulation_at(ints, ints[scene.articulations + k])
-        status |= MISPREDICTED if _needs_motors(work, articulation) else 0
         status |= OUTSIDE_LIMIT if articulation.outside_limit else 0
         status |= EXTERNAL_DRIVE if articulation.external_drive_started else 0
         status |= LIMIT_EXCEEDED if articulation.overshot_row else 0
@@ -296,9 +297,9 @@ def _solve_one(
     last_dt = last_engine_step(ints, floats, dt)
     # The engine looked for contacts when its last substep began.
     since = last_dt / max(scene.substeps, 1)
-    if stages & OPEN:
+    if stages & SOLVE_OPEN:
         open_islands(index, values, contacts, free_bodies, since)
-    if stages & GATHER and islands.needed == 0:
+    if stages & SOLVE_GATHER and islands.needed == 0:
         for k in range(scene.articulation_count):
             articulation = articulation_at(ints, ints[scene.articulations + k])
             articulation.block = -1
@@ -307,19 +308,19 @@ def _solve_one(
         if islands.needed == 0:
             add_cut_constraints(ints, floats, work, index, values, dt)
             touch_articulations(ints, work, index, values, number, since)
-    if stages & SOLVE and islands.needed == 0:
+    if stages & SOLVE_ISLANDS and islands.needed == 0:
         add_contact_rows(index, values, dt, since, dt / last_dt)
         solve_islands(index, values)
         islands.targets_reduced = 0
-    may_reduce = stages & REDUCE_TARGETS and islands.needed == 0
+    may_reduce = stages & SOLVE_REDUCE_TARGETS and islands.needed == 0
     if may_reduce and reduce_targets(ints, floats, work, index, values):
         islands.targets_reduced = 1
-    if stages & FINISH and islands.needed == 0:
+    if stages & SOLVE_FINISH and islands.needed == 0:
         if islands.targets_reduced:
             solve_islands(index, values)
             islands.targets_reduced = 0
         status = 0 if store_results(ints, floats, work, index, values, dt) else NOT_FINITE
-        status |= _flags(ints, work)
+        status |= _flags(ints)
         return status | (NOT_CONVERGED if islands.unconverged else 0)
     return NEEDS_ROOM if islands.needed else 0
 
@@ -336,7 +337,7 @@ def solve(
     """Go through some stages of a step, all of them in one call where no other scene is touched.
 
     Where the islands have too little room, ``needed`` in their record says how much is needed, and
-    all stages from OPEN on must be gone through again.
+    all stages from SOLVE_OPEN on must be gone through again.
 
     Args:
         scenes: Their arrays after ``prepare``, a row each: see ``scene_table.row_of``; receives
@@ -390,7 +391,7 @@ def add_cut_constraints(
             continue
         size, local = ints[sides + CUT.row_count], scene.cut_local + 6 * cut
         n, m = first.dof_count, second.dof_count
-        rows, others = take(index, size * n), take(index, size * m)
+        rows, others = reserve(index, size * n), reserve(index, size * m)
         if rows < 0 or others < 0:
             return
         # Scratch of the second articulation: 24 numbers here, a row after them.
@@ -545,6 +546,8 @@ def _write_commands(
         work[targets + k], work[bounds + k] = 0.0, 0.0
         joint = ints[articulation.frame_joint + ints[articulation.dof_frame + dof]]
         is_free = floats[articulation.externally_driven + dof] == 0.0
+        if not is_free:  # its motor is another one now
+            ints[articulation.own_motor + k] = 0
         is_axis = joint == REVOLUTE or joint == PRISMATIC
         if articulation.uses_motors and is_axis and is_free:
             rows = work[articulation.all_row_force + dof]
@@ -581,7 +584,7 @@ def _store_row_forces(
         x = values[islands.row_impulse + r]
         jacobians = islands.row_first_jacobian if is_first else islands.row_second_jacobian
         row, unit = index[jacobians + r], index[islands.row_unit + r]
-        if source >= HELD_SOURCE:
+        if source >= POINT_CONSTRAINT_ROWS_FROM:
             continue
         if source >= CONTACT_SOURCE:
             for k in range(n):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from gltf_bullet.viewer.keys import KEYS, LAYERS
 from gltf_bullet.viewer.playback import Playback
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Control:
+class Control(Struct, frozen=True, kw_only=True):
     """A button or a slider of the panel."""
 
     label: str

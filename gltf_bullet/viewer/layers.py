@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gltf_bullet.model import (
-    CollisionFilter,
-    DofKind,
-    JointDrive,
-    JointLimit,
-    MotionKind,
-    may_collide,
-)
+from gltf_bullet import model
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.rendering.solids import COLOR_OF_KIND
@@ -56,7 +49,7 @@ def _plane_of(axis: int) -> tuple[FloatArray, FloatArray]:
 
 
 @lru_cache(maxsize=1024)
-def limit_segments(limit: JointLimit, size: float, reach: float) -> FloatArray:
+def limit_segments(limit: model.JointLimit, size: float, reach: float) -> FloatArray:
     """Lines for the range of a limit: lines or arcs, for radial limits circles and cones.
 
     Args:
@@ -70,7 +63,7 @@ def limit_segments(limit: JointLimit, size: float, reach: float) -> FloatArray:
     low, high = limit.minimum, limit.maximum
     if low == high == 0.0 or (math.isinf(low) and math.isinf(high)):
         return np.zeros((0, 2, 3))
-    if limit.kind is DofKind.LINEAR:
+    if limit.kind is model.DofKind.LINEAR:
         return _linear(limit, size, reach)
     if len(limit.axes) == 1:
         return _hinge(limit.axes[0], max(low, -math.pi), min(high, math.pi), size)
@@ -84,7 +77,7 @@ def limit_segments(limit: JointLimit, size: float, reach: float) -> FloatArray:
     return np.concatenate([_hinge(axis, -high, high, size) for axis in range(3)])
 
 
-def _linear(limit: JointLimit, size: float, reach: float) -> FloatArray:
+def _linear(limit: model.JointLimit, size: float, reach: float) -> FloatArray:
     unit = np.eye(3)
     if len(limit.axes) == 1:
         axis = limit.axes[0]
@@ -120,7 +113,7 @@ def _cone(pole: int, angle: float, size: float) -> FloatArray:
     return np.concatenate([rim, spokes])
 
 
-def drive_segments(drive: JointDrive, target: float, speed: float, size: float) -> FloatArray:
+def drive_segments(drive: model.JointDrive, target: float, speed: float, size: float) -> FloatArray:
     """Lines for the target of a drive: a mark at its position, or an arrow for a speed alone.
 
     Args:
@@ -132,7 +125,7 @@ def drive_segments(drive: JointDrive, target: float, speed: float, size: float) 
     unit = np.eye(3)[drive.axis]
     u, v = _plane_of(drive.axis)
     if drive.stiffness > 0.0:
-        if drive.kind is DofKind.LINEAR:
+        if drive.kind is model.DofKind.LINEAR:
             mark: FloatArray = axes_cross(np.full(3, 1.5 * TICK * size)) + target * unit
             return mark
         tip = 1.25 * size * (math.cos(target) * u + math.sin(target) * v)
@@ -140,14 +133,14 @@ def drive_segments(drive: JointDrive, target: float, speed: float, size: float) 
     if speed == 0.0:
         return np.zeros((0, 2, 3))
     sign = math.copysign(1.0, speed)
-    if drive.kind is DofKind.LINEAR:
+    if drive.kind is model.DofKind.LINEAR:
         return arrows(np.zeros((1, 3)), (sign * size * unit)[None])
     sweep = arc(u, v, 1.25 * size, 0.0, sign * 0.5 * math.pi, 6)
     tip = arrows(sweep[-1:, 0], sweep[-1:, 1] - sweep[-1:, 0], head=0.8)
     return np.concatenate([sweep, tip[1:]])
 
 
-def pointer_segments(limits: tuple[JointLimit, ...], size: float) -> FloatArray:
+def pointer_segments(limits: tuple[model.JointLimit, ...], size: float) -> FloatArray:
     """Pointers in attachment frame b that show its position on the arcs and cones of a.
 
     There is one per rotation axis with a limit of its own, and one along the pole of each cone.
@@ -155,7 +148,7 @@ def pointer_segments(limits: tuple[JointLimit, ...], size: float) -> FloatArray:
     unit = np.eye(3)
     ends = []
     for limit in limits:
-        if limit.kind is not DofKind.ANGULAR or limit.minimum == limit.maximum == 0.0:
+        if limit.kind is not model.DofKind.ANGULAR or limit.minimum == limit.maximum == 0.0:
             continue
         if len(limit.axes) == 1:
             ends.append(_plane_of(limit.axes[0])[0])
@@ -228,7 +221,7 @@ class SceneLayers:
         """Colliders with the node whose rigid frame they follow, and the key of their colour."""
         plan = self._scene.core.world.plan.bodies
         found: list[tuple[int, PlacedShape, str]] = []
-        filters: list[tuple[int, CollisionFilter | None, bool]] = []
+        filters: list[tuple[int, model.CollisionFilter | None, bool]] = []
         for static in plan.statics:
             found.append((static.node, static.shape, static.kind.value))
             filters.append((static.owner, static.filter, True))
@@ -236,7 +229,9 @@ class SceneLayers:
             for group in body.groups:
                 for shape in group.shapes:
                     found.append((body.node, shape, body.kind.value))
-                    filters.append((body.node, group.filter, body.kind is not MotionKind.DYNAMIC))
+                    filters.append(
+                        (body.node, group.filter, body.kind is not model.MotionKind.DYNAMIC)
+                    )
         disabled = _meets_nothing(filters)
         return [
             (owner, shape, "disabled" if off else kind)
@@ -324,7 +319,7 @@ class SceneLayers:
         matrices, plans = self._inertial_frames()
         marks = np.tile(axes_cross(np.full(3, 0.08 * self.size)), (len(plans), 1, 1))
         marks = placed(marks, np.repeat(matrices, 3, axis=0))
-        moving = [k for k, plan in enumerate(plans) if plan.kind is MotionKind.DYNAMIC]
+        moving = [k for k, plan in enumerate(plans) if plan.kind is model.MotionKind.DYNAMIC]
         lines = np.zeros((0, 2, 3))
         if moving:
             axes = [axes_cross(equivalent_half_extents(plans[k])) for k in moving]
@@ -428,7 +423,7 @@ class _RigidLines:
 def _attachment(
     world_from_a: FloatArray,
     world_from_b: FloatArray,
-    limits: tuple[JointLimit, ...],
+    limits: tuple[model.JointLimit, ...],
     size: float,
 ) -> list[Strokes]:
     """Both frames of a joint, the ranges of its limits, and pointers to its position in them."""
@@ -459,19 +454,19 @@ def equivalent_half_extents(plan: BodyPlan) -> FloatArray:
     return extents
 
 
-def _meets_nothing(filters: list[tuple[int, CollisionFilter | None, bool]]) -> list[bool]:
+def _meets_nothing(filters: list[tuple[int, model.CollisionFilter | None, bool]]) -> list[bool]:
     """True for colliders whose filters keep them from colliding with any other.
 
     Args:
         filters: Body (-1: none), filter, and True if no force moves it, for each collider. Two that
             no force moves never collide and do not count.
     """
-    kinds: dict[tuple[int, CollisionFilter | None, bool], None] = dict.fromkeys(filters)
-    allowed: dict[tuple[CollisionFilter | None, CollisionFilter | None], bool] = {}
+    kinds: dict[tuple[int, model.CollisionFilter | None, bool], None] = dict.fromkeys(filters)
+    allowed: dict[tuple[model.CollisionFilter | None, model.CollisionFilter | None], bool] = {}
 
-    def meets(a: CollisionFilter | None, b: CollisionFilter | None) -> bool:
+    def meets(a: model.CollisionFilter | None, b: model.CollisionFilter | None) -> bool:
         if (a, b) not in allowed:
-            allowed[a, b] = may_collide(a, b)
+            allowed[a, b] = model.may_collide(a, b)
         return allowed[a, b]
 
     verdicts = {}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.bullet.session import require_client
 from gltf_bullet.diagnostics import Issue
@@ -26,8 +26,7 @@ PULL_RATE = 15.0
 """[rad/s] Frequency of the spring, for a free body with its whole mass at the grip."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Grip:
+class _Grip(Struct, frozen=True, eq=False):
     node: int
     body_from_grip: FloatArray
     """Grabbed point in the frame of the body's node, scale included, shape [3]."""
@@ -137,8 +136,7 @@ NAME_CHARACTERS = 18
 """Longest name of a joint that fits beside its value in the panel."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriveSlider:
+class DriveSlider(Struct, frozen=True, kw_only=True):
     """The slider of one drive in the panel."""
 
     label: str

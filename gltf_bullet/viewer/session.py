@@ -7,14 +7,17 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import unquote
 
+from msgspec import Struct
+from msgspec import field as msgspec_field
+
 from gltf_bullet.errors import AssetError, GltfBulletError, TranslationError
 from gltf_bullet.gltf.buffers import LONGEST_PATH
 from gltf_bullet.options import LoadOptions
+from gltf_bullet.records import replace
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.placement import UpAxis
 from gltf_bullet.runtime.views.shown_meshes import Shown
@@ -24,11 +27,10 @@ from gltf_bullet.viewer.playback import Playback
 # --- Options of both viewers ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewOptions:
+class ViewOptions(Struct, frozen=True, kw_only=True):
     """Options of viewing a file, in the window and in the browser."""
 
-    load: LoadOptions = field(default_factory=LoadOptions)
+    load: LoadOptions = msgspec_field(default_factory=LoadOptions)
     """Options of loading; :attr:`visuals` overrides theirs."""
     up_axis: UpAxis = "z"
     """``"z"`` turns the asset up into a Z-up world, ``"y"`` keeps glTF's axes."""

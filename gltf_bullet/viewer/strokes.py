@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.transforms import FloatArray, Vec3
 
@@ -14,8 +14,7 @@ Color: TypeAlias = Vec3
 """Red, green, blue in 0..1."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Strokes:
+class Strokes(Struct, frozen=True, eq=False):
     """Coloured line segments in the world."""
 
     segments: FloatArray
@@ -42,8 +41,7 @@ class Strokes:
         return len(self.segments)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Labels:
+class Labels(Struct, frozen=True, eq=False):
     """Texts in the world, drawn facing the camera."""
 
     positions: FloatArray

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gltf_bullet.errors import GltfBulletError
 from gltf_bullet.model import JointDrive
 from gltf_bullet.model.pointers import members_of
 from gltf_bullet.model.properties import DRIVE
+from gltf_bullet.records import replace
 from gltf_bullet.runtime.scene import Scene
 
 _LEFT_OUT = ("linearVelocity", "angularVelocity")
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A number or a switch of the chosen node."""
 
     label: str

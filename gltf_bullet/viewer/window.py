@@ -9,11 +9,11 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pybullet
+from msgspec import Struct
 
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import FloatArray
@@ -86,8 +86,7 @@ def _xlib() -> ctypes.CDLL | None:
     return library
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PanelEvents:
+class PanelEvents(Struct, frozen=True, kw_only=True):
     """Actions of the user since the last call."""
 
     keys: tuple[str, ...] = ()

@@ -8,17 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial import ConvexHull, QhullError
 
-from gltf_bullet.planning.shapes.shape_plans import (
-    BoxPlan,
-    BvhPlan,
-    CapsulePlan,
-    ConvexPartsPlan,
-    CylinderPlan,
-    HullPlan,
-    InfinitePlanePlan,
-    ShapePlan,
-    SpherePlan,
-)
+from gltf_bullet.planning.shapes import shape_plans
 from gltf_bullet.transforms import FloatArray
 from gltf_bullet.viewer.strokes import arc, circle
 
@@ -36,32 +26,32 @@ _X, _Y, _Z = np.eye(3)
 
 
 @lru_cache(maxsize=4096)
-def wireframe(shape: ShapePlan) -> FloatArray:
+def wireframe(shape: shape_plans.ShapePlan) -> FloatArray:
     """Edges of a shape in its own frame [m], shape [k, 2, 3]; read-only."""
     lines = _edges(shape)
     lines.setflags(write=False)
     return lines
 
 
-def _edges(shape: ShapePlan) -> FloatArray:
+def _edges(shape: shape_plans.ShapePlan) -> FloatArray:
     match shape:
-        case BoxPlan(half_extents=half):
+        case shape_plans.BoxPlan(half_extents=half):
             return _box(np.array(half))
-        case SpherePlan(radius=r):
+        case shape_plans.SpherePlan(radius=r):
             return np.concatenate([circle(a, b, r) for a, b in ((_X, _Y), (_Y, _Z), (_Z, _X))])
-        case CapsulePlan(radius=r, mid_height=height):
+        case shape_plans.CapsulePlan(radius=r, mid_height=height):
             return _capsule(r, 0.5 * height)
-        case CylinderPlan(radius=r, height=height):
+        case shape_plans.CylinderPlan(radius=r, height=height):
             top = 0.5 * height * _Y
             rings = [circle(_Z, _X, r) + side for side in (top, -top)]
             return np.concatenate([*rings, _sides(r, 0.5 * height)])
-        case InfinitePlanePlan():
+        case shape_plans.InfinitePlanePlan():
             return _grid()
-        case HullPlan(vertices=vertices):
+        case shape_plans.HullPlan(vertices=vertices):
             return _hull(vertices.points)
-        case ConvexPartsPlan(parts=parts):
+        case shape_plans.ConvexPartsPlan(parts=parts):
             return np.concatenate([_hull(part.points) for part in parts])
-        case BvhPlan(mesh=mesh):
+        case shape_plans.BvhPlan(mesh=mesh):
             return _features(mesh.points, mesh.triangles)
 
 

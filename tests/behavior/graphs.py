@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from gltf_bullet.behavior.graph import Graph
-from gltf_bullet.behavior.json_host import JsonHost
 from gltf_bullet.behavior.preparing import Preparation
 from gltf_bullet.behavior.reading import read_graph
 from gltf_bullet.behavior.running import Behavior
 from gltf_bullet.diagnostics import ROOT, Diagnostics
+from tests.behavior.json_host import JsonHost
 from tools.graph_builder import GraphBuilder
 
 EMPTY: Mapping[str, Any] = {"asset": {"version": "2.0"}}

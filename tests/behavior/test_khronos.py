@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.behavior.json_host import JsonHost
 from gltf_bullet.behavior.reading import read_graphs
 from gltf_bullet.behavior.running import Behavior
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.gltf.animations import read_animations
 from gltf_bullet.gltf.document import read_document
+from tests.behavior.json_host import JsonHost
 
 ARCHIVE = Path(__file__).parents[3] / "shared" / "interactivity" / "khronos-tests-dev.tar.xz"
 pytestmark = [

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gltf_bullet.behavior.json_host import JsonHost
 from gltf_bullet.behavior.object_model import ObjectModel
+from tests.behavior.json_host import JsonHost
 
 TEXTURE = {"index": 0, "extensions": {"KHR_texture_transform": {"offset": [0.5, 0.25]}}}
 SHEEN = "/materials/0/extensions/KHR_materials_sheen"

@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from gltf_bullet.behavior.json_host import JsonHost
 from gltf_bullet.behavior.reading import read_graph
 from gltf_bullet.behavior.running import Behavior
 from gltf_bullet.diagnostics import ROOT, Diagnostics
+from tests.behavior.json_host import JsonHost
 from tools.fuzzing.random_graphs import FILE, damaged, random_graph
 
 COUNT = int(os.environ.get("GLTF_BULLET_GRAPHS", "400"))

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from gltf_bullet.behavior.findings import MOST
-from gltf_bullet.behavior.json_host import JsonHost
 from gltf_bullet.behavior.preparing import Preparation
 from gltf_bullet.behavior.reading import read_graphs
 from gltf_bullet.behavior.running import Behavior
 from gltf_bullet.diagnostics import Diagnostics
 from tests.behavior.graphs import findings, outputs, read
+from tests.behavior.json_host import JsonHost
 from tools.graph_builder import GraphBuilder, Out, Typed
 
 WRONG, UNSUPPORTED = "BEHAVIOR_INVALID", "BEHAVIOR_UNSUPPORTED"

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from gltf_bullet.behavior.json_host import JsonHost
 from gltf_bullet.behavior.operations.easing import bezier
 from gltf_bullet.behavior.running import Behavior, effective
 from gltf_bullet.behavior.values import Reference
 from tests.behavior.graphs import run
+from tests.behavior.json_host import JsonHost
 from tools.graph_builder import GraphBuilder, Out, Typed
 
 

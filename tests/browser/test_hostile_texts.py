@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.session import headless_world
 from tests.browser.conftest import until
 
 pytestmark = pytest.mark.browser
@@ -42,12 +40,6 @@ def hostile(text: str) -> dict[str, Any]:
             part[text] = text
     document["animations"] = [{"name": text, "channels": [], "samplers": [], text: 1}]
     return document
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    with headless_world() as client_id:
-        yield client_id
 
 
 def opened(browser: Any) -> Any:

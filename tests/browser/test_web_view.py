@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +15,6 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.model import MotionKind
 from gltf_bullet.rendering.solids import COLOR_OF_KIND
 from tests.browser.conftest import count_like, pixels_of, until
@@ -45,12 +43,6 @@ class Running:
         self.view.close()
         self._thread.join(timeout=30)
         assert not self._thread.is_alive()
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    with headless_world() as client_id:
-        yield client_id
 
 
 def opened(browser: Any, url: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,12 +22,6 @@ from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 from tests.convert.robots import body_of, converted
 
 Pixels = npt.NDArray[np.uint8]
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    with headless_world() as client_id:
-        yield client_id
 
 
 def picture(client: int, place: Vec3) -> Pixels:

@@ -6,7 +6,6 @@ nothing is left without others, and those that MuJoCo refuses as well, are no mo
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from gltf_bullet.convert.mjcf.world import describe_mjcf
 from gltf_bullet.diagnostics import Diagnostics, Severity
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.model import MotionKind
+from gltf_bullet.records import replace
 from gltf_bullet.runtime.world_export import checked_file
 from tests.convert.mjcf_models import (
     WITHOUT_DRAWING,
@@ -156,7 +156,7 @@ def test_names_masses_inertias_ranges_and_poses(pair: tuple, figure: Figure) -> 
 @every_model
 def test_poses_in_the_engine(pair: tuple, figure: Figure) -> None:
     own, native = pair
-    free = dataclasses.replace(own, arrays={**own.arrays, "eq_active0": own["eq_active0"] * 0})
+    free = replace(own, arrays={**own.arrays, "eq_active0": own["eq_active0"] * 0})
     asset = asset_of(free)  # a loop would hold bodies where other joints do not have them
     bodies, joints = body_nodes(asset, own), joint_nodes(asset, own)
     data, chance, off = mujoco.MjData(native), np.random.default_rng(42), [0.0]

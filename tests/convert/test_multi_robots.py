@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.runtime.world_export import robot_file
 from tests.convert.robots import body_of
@@ -47,12 +45,6 @@ MOUNTED = robot(
     joints=joint("hinge", "revolute", "base", "arm", "0 0 0.5", HINGE)
     + joint("mount", "fixed", "arm", "tip", "1 0 0"),
 )  # fmt: skip
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    with headless_world() as client_id:
-        yield client_id
 
 
 def converted(folder: Path, text: str, *, fixed_base: bool) -> tuple[Path, gb.Asset]:

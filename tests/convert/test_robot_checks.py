@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gltf_bullet.bullet.reading import robot_loading
 from gltf_bullet.bullet.reading.robot_loading import RefusedError, read_robot, try_robot
 from gltf_bullet.convert.robot_files import read_robot_text
 from gltf_bullet.diagnostics import Diagnostics
@@ -94,6 +95,15 @@ def test_a_crash_that_nobody_foresaw_ends_a_child_alone(tmp_path: Path) -> None:
     path.write_text(URDF.replace("</robot>", '<link name="c"/></robot>'))
     with pytest.raises(RefusedError, match="its process ends"):
         try_robot("loadURDF", path, fixed_base=False, flags=0)
+
+
+def test_a_robot_at_which_pybullet_never_ends_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(robot_loading, "_PROGRAM", "import time; time.sleep(600)")
+    monkeypatch.setattr(robot_loading, "_MOST_SECONDS", 0.2)
+    with pytest.raises(RefusedError, match=r"longer than 0\.2 s"):
+        try_robot("loadURDF", tmp_path / "robot.urdf", fixed_base=False, flags=0)
 
 
 def test_reasons_of_pybullet_are_in_the_message(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from pathlib import Path
 
@@ -264,6 +265,44 @@ def test_pictures_outside_of_the_robots_folder_are_not_taken_along(tmp_path: Pat
         (folder / "shape.mtl").write_text(f"newmtl m\nmap_Kd {name}\n")
         (body,) = read_robot(folder / "robot.urdf", Diagnostics()).bodies
         assert (body.links[0].visuals[0].surface.texture is not None) == is_taken
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders")
+@pytest.mark.parametrize("suffix", ["urdf", "sdf"])
+@pytest.mark.parametrize("how", ["library", "picture", "long line"])
+def test_pybullet_opens_no_library_or_picture_that_a_mesh_names_outside(
+    tmp_path: Path, suffix: str, how: str
+) -> None:
+    """It waited at a pipe for ever, before anybody was asked whether the robot may name it."""
+    pipe, folder = tmp_path / "pipe", tmp_path / "robot"
+    folder.mkdir()
+    os.mkfifo(pipe)
+    (folder / "own.mtl").write_text(f"newmtl m\nmap_Kd ../pipe\nmap_Kd {pipe}\n")
+    library = "mtllib own.mtl" if how == "picture" else "mtllib ../pipe"
+    if how == "long line":  # a comment for us, and a line of its own where PyBullet cuts
+        library = "".join("#" + "x" * (1022 - k) + library + "\n" for k in range(20))
+    (folder / "a.obj").write_text(f"{library}\nusemtl m\n{TETRAHEDRON}")
+    path = folder / f"robot.{suffix}"
+    path.write_text(ROBOTS[suffix].replace("{}", "a.obj"))
+    diagnostics = Diagnostics()
+    (body,) = read_robot(path, diagnostics).bodies
+    assert len(body.links[0].colliders) == 2
+    shown = [mesh.shape.geometry.name for mesh in body.links[0].visuals]  # type: ignore[union-attr]
+    assert shown == ["a"]
+
+
+def test_a_material_outside_that_exists_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "robot"
+    folder.mkdir()
+    (tmp_path / "m.mtl").write_text("newmtl m\n")
+    (folder / "a.obj").write_text(f"mtllib ../m.mtl\nmtllib missing.mtl\n{TETRAHEDRON}")
+    (folder / "robot.urdf").write_text(URDF.replace("{}", "a.obj"))
+    diagnostics = Diagnostics()
+    read_robot(folder / "robot.urdf", diagnostics)
+    assert "m.mtl" in diagnostics.take(ROBOT_FILE_REFUSED).message
+    diagnostics = Diagnostics()
+    read_robot(folder / "robot.urdf", diagnostics, allowed=[tmp_path])
+    assert ROBOT_FILE_REFUSED not in {issue.kind for issue in diagnostics}
 
 
 def test_the_command_names_what_it_refuses(run: Run, tmp_path: Path) -> None:

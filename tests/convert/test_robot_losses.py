@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from gltf_bullet.convert.issues import (
 from gltf_bullet.convert.robot_files import report_slips
 from gltf_bullet.convert.robot_xml import parse_xml
 from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.records import replace
 
 INERTIA = (
     '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.session import headless_world
+from gltf_bullet.records import replace
 from tests.convert.robots import (
     ROBOTS,
     WITHOUT_BALLS,
@@ -184,7 +184,7 @@ def test_resetting_a_fixed_base_moves_all_of_it() -> None:
 
 
 def test_without_link_names_equal_robots_share_their_shapes() -> None:
-    plain = dataclasses.replace(NO_VISUALS, link_names=False)
+    plain = replace(NO_VISUALS, link_names=False)
     with headless_world() as client:
         scene = converted("kuka_iiwa/model.urdf").instantiate(client, options=plain)
         body = body_of(scene)

@@ -27,6 +27,7 @@ from gltf_bullet.convert.usd.process import convert_stage
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.errors import ContainerError
 from tests.convert.usd_stages import HEAD, at, convert, cube, motion_of, stage
+from tools.fuzzing.stages import broken
 
 pytest.importorskip("pxr")
 
@@ -245,24 +246,6 @@ def test_a_deep_stage_does_not_end_the_process(tmp_path: Path) -> None:
     assert len(asset.physics.motions) == 1
 
 
-def _broken(source: bytes, rng: random.Random) -> bytes:
-    """A copy with some bytes changed, cut off, or overwritten by others of its own."""
-    data = bytearray(source)
-    place, kind = rng.randrange(len(data)), rng.randrange(4)
-    if kind == 0:
-        for _ in range(rng.choice((1, 4, 30))):
-            data[rng.randrange(len(data))] = rng.randrange(256)
-    elif kind == 1:
-        del data[place:]
-    elif kind == 2:
-        some = (b"\xff" * 8, bytes(8), (1 << 40).to_bytes(8, "little"))
-        data[place : place + 8] = rng.choice(some)
-    else:
-        other, length = rng.randrange(len(data)), rng.randrange(1, 200)
-        data[place : place + length] = data[other : other + length]
-    return bytes(data)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders")
 def test_500_broken_stages_end_in_time_and_open_nothing_outside(
@@ -295,7 +278,7 @@ def test_500_broken_stages_end_in_time_and_open_nothing_outside(
     for number in range(500):
         suffix, source = rng.choice(sources)
         path = folder / f"broken{number}{suffix}"
-        path.write_bytes(_broken(source, rng))
+        path.write_bytes(broken(source, rng))
         begin = time.monotonic()
         try:
             convert_stage(path, Diagnostics())

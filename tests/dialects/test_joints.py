@@ -19,10 +19,9 @@ from gltf_bullet.dialects.joints import (
     LIMIT_RANGE_EMPTY,
     LIMIT_RESTRICTS_NOTHING,
     LIMIT_WITHOUT_AXES,
-    NEGATIVE_AS_UNLIMITED,
 )
 from gltf_bullet.dialects.khr.physics_rigid_bodies import JOINTS_OF_FIRST_DRAFTS
-from gltf_bullet.dialects.reading import UNKNOWN_PROPERTY
+from gltf_bullet.dialects.reading import NEGATIVE_AS_UNLIMITED, UNKNOWN_PROPERTY
 from gltf_bullet.dialects.references import (
     JOINT_MOVES_NOTHING,
     JOINT_WITHIN_BODY,

@@ -6,7 +6,6 @@ import copy
 import json
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +48,7 @@ from gltf_bullet.model import (
     Sphere,
     Trigger,
 )
+from gltf_bullet.records import replace
 
 DocumentOf = Callable[..., Document]
 Json = dict[str, Any]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +46,7 @@ from gltf_bullet.model import (
     Shape,
     Sphere,
 )
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import matrices_from_quats
 
 Read = Callable[..., PhysicsScene]

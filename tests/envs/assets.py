@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 
 import gltf_bullet as gb
 from gltf_bullet.envs import DriveAction, EnvConfig, GltfEnv, terms
+from gltf_bullet.records import replace
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "assets"
 CART_POLE = FOLDER / "cart_pole.gltf"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gltf_bullet.envs import EnvConfig, EventAction, GltfEnv, GltfVectorEnv, VariableAction, terms
+from gltf_bullet.records import replace
 from tests.runtime.test_behavior import acting
 from tests.runtime.trigger_scenes import ball
 from tools.graph_builder import GraphBuilder, Out

@@ -6,7 +6,6 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 
 from gltf_bullet.envs import EnvConfig, GltfEnv, RolloutPool, roll_out, terms
 from gltf_bullet.envs.distributed import WorkerLostError
+from gltf_bullet.records import replace
 from tests.envs.assets import BALANCE, CART_POLE, RANDOM_MASS
 
 pytestmark = pytest.mark.ray

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from gltf_bullet.envs import GltfEnv, RolloutPool, roll_out
+from gltf_bullet.records import replace
 from tests.envs.assets import CART_POLE, RANDOM_MASS
 
 pytestmark = pytest.mark.ray

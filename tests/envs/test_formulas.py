@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from gltf_bullet.envs.formulas import (
     turned_back,
 )
 from gltf_bullet.numba_aot import addresses
+from gltf_bullet.records import replace
 from gltf_bullet.solver import formulas as kernels
 from gltf_bullet.transforms import FloatArray
 from tests.envs.assets import BALANCE, CART_POLE, WALK, WALKER, pushes, roll

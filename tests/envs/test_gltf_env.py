@@ -7,7 +7,6 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
@@ -25,6 +24,7 @@ from gltf_bullet.envs import (
     terms,
 )
 from gltf_bullet.errors import EngineError
+from gltf_bullet.records import replace
 from tests.envs.assets import (
     BALANCE,
     CART_POLE,

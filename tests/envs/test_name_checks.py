@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gltf_bullet.envs import DriveAction, EnvConfig, GltfEnv, terms
+from gltf_bullet.records import replace
 from tests.envs.assets import REACH, REACHER
 
 MOTION = "/nodes/2/extensions/KHR_physics_rigid_bodies/motion"

@@ -6,7 +6,6 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 
 import gltf_bullet.envs
 from gltf_bullet.envs import EnvConfig, GltfEnv, terms
+from gltf_bullet.records import replace
 from tests.envs.assets import BALANCE, CART_POLE, GOAL_LINE, POLE_MASS, RANDOM_MASS, pushes
 
 HAS_SB3 = importlib.util.find_spec("stable_baselines3") is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
@@ -16,6 +15,7 @@ from PIL import Image, ImageSequence
 import gltf_bullet as gb
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.envs import GltfEnv, write_curve, write_episode
+from gltf_bullet.records import replace
 from tests.envs.assets import REACH, REACHER
 
 STILL = replace(REACH, randomization={}, frame_skip=24, terminations=())

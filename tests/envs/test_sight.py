@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -14,14 +13,6 @@ from gltf_bullet.bullet.state import LinkState
 from gltf_bullet.envs import StepContext, terms
 from gltf_bullet.envs.sight import Sight
 from tests.envs.assets import CART_POLE, FOLDER, REACHER, WALKER
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    client_id = pybullet.connect(pybullet.DIRECT)
-    pybullet.setGravity(0.0, 0.0, -9.81, client_id)
-    yield client_id
-    pybullet.disconnect(client_id)
 
 
 @pytest.mark.parametrize("name", ["cart_pole", "reacher", "walker", "goal_line", "ragdoll"])

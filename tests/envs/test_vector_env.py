@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from scipy import ndimage
 
 import gltf_bullet as gb
 from gltf_bullet.envs import EnvConfig, GltfEnv, GltfVectorEnv, StepContext, terms
+from gltf_bullet.records import replace
 from tests.envs.assets import (
     BALANCE,
     CART_POLE,
@@ -326,3 +327,15 @@ def test_one_picture_has_a_tile_for_each_copy() -> None:
     plain = GltfVectorEnv(CART_POLE, 2, BALANCE)
     assert plain.render() is None
     plain.close()
+
+
+def test_an_error_in_one_world_leaves_no_other_behind() -> None:
+    with closing(GltfVectorEnv(CART_POLE, 4, BALANCE)) as envs:
+        envs.reset(seed=3)
+        lost = envs.episodes[1].scene
+        pybullet.removeBody(lost.bodies["Pole"].body_id, lost.client_id)
+        with pytest.raises(gb.WorldChangedError):
+            envs.step(np.zeros((4, *envs.single_action_space.shape), dtype=np.float32))
+        times = [episode.scene.time for episode in envs.episodes]
+    step = BALANCE.frame_skip * BALANCE.time_step
+    assert times == pytest.approx([step, 0.0, step, step])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
@@ -13,6 +12,7 @@ import gltf_bullet as gb
 from gltf_bullet.bullet.reading.robot_loading import read_robot
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.records import replace
 from gltf_bullet.runtime.world_export import checked_file
 from gltf_bullet.solver.islands import islands_at
 from tests.convert.robots import (
@@ -37,14 +37,14 @@ def _free_fall_of_arms(robot: str) -> gb.Asset:
         DATA / robot, Diagnostics(), fixed_base=True, inertia_from_file=robot in SHAPELESS
     )
     bodies = tuple(
-        dataclasses.replace(
+        replace(
             body,
             links=tuple(
                 link
                 if link.joint is None
-                else dataclasses.replace(
+                else replace(
                     link,
-                    joint=dataclasses.replace(
+                    joint=replace(
                         link.joint, lower=-math.inf, upper=math.inf, damping=0.0, mimic=None
                     ),
                 )
@@ -53,7 +53,7 @@ def _free_fall_of_arms(robot: str) -> gb.Asset:
         )
         for body in world.bodies
     )
-    return checked_file(dataclasses.replace(world, bodies=bodies), Diagnostics())[1]
+    return checked_file(replace(world, bodies=bodies), Diagnostics())[1]
 
 
 def _start(client: int, body: int) -> list[int]:

@@ -35,6 +35,7 @@ from gltf_bullet.gltf.fields import (
     VALUE_NOT_ALLOWED,
     VALUE_OUT_OF_RANGE,
     WRONG_TYPE,
+    Reader,
 )
 from tests.gltf.conftest import ReadRoot
 from tools.gltf_builder import COMPONENT_TYPES, TYPES, GltfBuilder
@@ -378,13 +379,13 @@ def test_uncompressed_fall_back_data_is_used(
 
 def test_the_first_number_that_is_not_finite_is_named(diagnostics: Diagnostics) -> None:
     values = np.array([[1.0, 2.0], [3.0, np.inf], [np.nan, 0.0]])
-    assert not all_carried(values, "POSITION", ROOT, diagnostics)
+    assert not all_carried(values, "POSITION", Reader({}, ROOT, diagnostics), "POSITION")
     assert diagnostics.take(VALUE_NOT_FINITE).values["element"] == 1
-    assert all_carried(values[:1], "POSITION", ROOT, diagnostics)
+    assert all_carried(values[:1], "POSITION", Reader({}, ROOT, diagnostics), "POSITION")
 
 
 def test_elements_beyond_their_range_are_named(diagnostics: Diagnostics) -> None:
     values = np.array([[0.0, 1.0, 2.0], [0.0, -1e10, 0.0]], dtype=np.float32)
-    assert not all_carried(values, "POSITION", ROOT, diagnostics)
+    assert not all_carried(values, "POSITION", Reader({}, ROOT, diagnostics), "POSITION")
     assert diagnostics.take(ELEMENT_TOO_LARGE).values["element"] == 1
-    assert all_carried(values, "anything else", ROOT, diagnostics)
+    assert all_carried(values, "anything else", Reader({}, ROOT, diagnostics), "POSITION")

@@ -8,7 +8,6 @@ import math
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ import pytest
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
 from gltf_bullet.bullet.joints.joint_steps import JointSteps
 from gltf_bullet.planning.body_plans import ColliderGroup
+from gltf_bullet.records import replace
 from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, drive, hinge, lock, slider, span
 
 WEIGHTLESS = (0.0, 0.0, 0.0)

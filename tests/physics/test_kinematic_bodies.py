@@ -7,7 +7,7 @@ import pytest
 
 from tests.physics.scenes import Scenery, world
 
-HELD = {"linearAxes": [0, 1, 2], "min": 0.0, "max": 0.0}
+POINT_CONSTRAINT_MARK = {"linearAxes": [0, 1, 2], "min": 0.0, "max": 0.0}
 
 
 @pytest.mark.parametrize("rate", [60.0, 240.0])
@@ -34,7 +34,7 @@ def test_a_pendulum_hangs_straight_from_a_spinning_carriage_at_constant_speed(
     """Neither constant speed nor a spin about the pivot's vertical accelerates the pivot."""
     velocity = [speed, 0.0, 0.0]
     scenery = Scenery()
-    ball = scenery.entry("physicsJoints", limits=[HELD])
+    ball = scenery.entry("physicsJoints", limits=[POINT_CONSTRAINT_MARK])
     carriage = scenery.node("Carriage", at=(0, 2, 0), motion={
         "isKinematic": True, "linearVelocity": velocity, "angularVelocity": [0.0, speed, 0.0],
     })  # fmt: skip
@@ -130,7 +130,7 @@ def test_a_body_welded_to_the_world_and_to_what_drives_off_goes_along_and_is_nam
 ) -> None:
     """Impossible content: it cannot be in both places, and v t is how far they are apart."""
     scenery = Scenery()
-    weld = [HELD, {"angularAxes": [0, 1, 2], "min": 0.0, "max": 0.0}]
+    weld = [POINT_CONSTRAINT_MARK, {"angularAxes": [0, 1, 2], "min": 0.0, "max": 0.0}]
     joint = scenery.entry("physicsJoints", limits=weld)
     body = scenery.node("Body", at=(1, 0, 0), motion={"mass": 1, "inertiaDiagonal": [0.01] * 3})
     scenery.node("OnCart", at=(1, 0, 0), joint={"connectedNode": body, "joint": joint})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 
@@ -11,6 +10,7 @@ import gltf_bullet as gb
 from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.planning.changed_masses import differ_in_masses, with_masses
 from gltf_bullet.planning.scene_plan import ScenePlan
+from gltf_bullet.records import replace
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.translation import Translation, translate, translate_at
 from tests.physics.scenes import Scenery

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.rendering.visual_files import mesh_file
+from gltf_bullet.bullet.rendering.visual_files import MeshFiles, mesh_file
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.rendering.visual_plans import Texture, VisualMesh
 from gltf_bullet.transforms import FloatArray
@@ -99,3 +101,18 @@ def test_a_collider_without_triangles_is_drawn_as_nothing(*, as_files: bool) -> 
     with headless_world() as client:
         scene = gb.load_gltf(builder.gltf(), client, options=options)
         scene.step()
+
+
+def test_meshes_are_written_again_when_the_folder_above_them_is_gone() -> None:
+    """As in a fork, whose parent has ended; but not where somebody else has made it meanwhile."""
+    files, shown = MeshFiles(), mesh()
+    path = Path(files.path(shown))
+    shutil.rmtree(path.parents[1])
+    assert files.path(shown) == str(path)
+    assert path.is_file()
+    shutil.rmtree(path.parents[1])
+    path.parents[1].mkdir()
+    path.parents[1].chmod(0o777)
+    with pytest.raises(PermissionError):
+        files.path(shown)
+    shutil.rmtree(path.parents[1])

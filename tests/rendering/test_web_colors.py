@@ -5,8 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gltf_bullet.rendering import glb_meshes
 from gltf_bullet.rendering.colors import linear_from_srgb, srgb_from_linear
-from gltf_bullet.rendering.glb_meshes import GLOW, LEVEL_LIGHT, film_of, shown_in_browser
+from gltf_bullet.rendering.glb_meshes import GLOW, LEVEL_LIGHT, shown_in_browser
+
+
+def film_of(linear: np.ndarray) -> np.ndarray:
+    """Apply the film curve of three.js to linear light, shape [..., 3]."""
+    v = linear * glb_meshes._EXPOSURE @ glb_meshes._TO_FILM.T
+    a, b, c, d, e = 0.0245786, 0.000090537, 0.983729, 0.4329510, 0.238081
+    curved = (v * (v + a) - b) / (v * (c * v + d) + e)
+    return np.clip(curved @ glb_meshes._TO_SCREEN.T, 0.0, 1.0)
 
 
 def seen(shown: np.ndarray, share: float = 1.0) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,17 +9,9 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.owned_world import close_world, open_world
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 DRIVE = "/extensions/KHR_physics_rigid_bodies/physicsJoints/{}/drives/{}/{}"
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    client_id = open_world(gravity=(0.0, 0.0, -9.81), time_step=1.0 / 240.0)
-    yield client_id
-    close_world(client_id)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import imageio.v2 as imageio
@@ -12,16 +11,9 @@ import pytest
 from PIL import Image
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.rendering.film_files import SHEET_GAP, SHEET_WIDTH, filmstrip
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    with headless_world() as client:
-        yield client
 
 
 def height_of(pixels: np.ndarray, more: int = 0, than: int = 2) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,19 +11,13 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.session import headless_world
-from gltf_bullet.bullet.world import engine_world
+from gltf_bullet.bullet.world import created_world
 from gltf_bullet.planning import scene_plan
 from tests.physics.scenes import Scenery, world
 from tools.bench.assets import bodies_gltf, grid
 from tools.bench.memory import can_measure_growth, measure_growth
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    with headless_world() as client_id:
-        yield client_id
 
 
 @pytest.mark.parametrize("path", sorted(ASSETS.glob("*.gltf")), ids=lambda path: path.stem)
@@ -214,8 +207,8 @@ def test_options_are_load_options_or_none() -> None:
 def test_a_scene_that_only_plain_python_solves_says_so(
     client: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_world, "package_library", lambda: None)
-    monkeypatch.setattr(engine_world, "can_compile", lambda: False)
+    monkeypatch.setattr(created_world, "package_library", lambda: None)
+    monkeypatch.setattr(created_world, "can_compile", lambda: False)
     scene = gb.load_gltf(ASSETS / "hinge_door.gltf", client)
     assert "SOLVER_NOT_COMPILED" in {issue.code for issue in scene.issues}
 

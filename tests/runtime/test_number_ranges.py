@@ -24,8 +24,7 @@ from gltf_bullet.gltf.fields import (
     NUMBER_AS_UNLIMITED,
     NUMBER_LIMITED,
     RANGE_MENDED,
-    read_number,
-    read_numbers,
+    Reader,
 )
 from gltf_bullet.number_ranges import (
     DRIVE_FORCE,
@@ -129,7 +128,7 @@ def test_the_table_says_what_becomes_of_a_number(
 
 
 def read_as(allowed: NumberRange, key: str, diagnostics: Diagnostics) -> float:
-    return read_number({key: 1e30}, key, ROOT, diagnostics, default=1.0, allowed=allowed)
+    return Reader({key: 1e30}, ROOT, diagnostics).number(key, default=1.0, allowed=allowed)
 
 
 def test_what_is_limited_is_named(diagnostics: Diagnostics) -> None:
@@ -146,9 +145,9 @@ def test_what_counts_as_unlimited_is_named(diagnostics: Diagnostics) -> None:
 
 
 def test_a_size_that_counts_as_zero_is_no_size(diagnostics: Diagnostics) -> None:
-    size = {"size": [1.0, 1e-300, 1.0]}
-    assert read_numbers(size, "size", ROOT, diagnostics) == (1.0, 0.0, 1.0)
-    assert read_number({"radius": 1e-300}, "radius", ROOT, diagnostics, default=1.0, above=0.0) == 1
+    sizes = Reader({"size": [1.0, 1e-300, 1.0], "radius": 1e-300}, ROOT, diagnostics)
+    assert sizes.numbers("size") == (1.0, 0.0, 1.0)
+    assert sizes.number("radius", default=1.0, above=0.0) == 1
     assert diagnostics.take(RANGE_MENDED).pointer == "/radius"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +13,6 @@ import gltf_bullet as gb
 from tests.physics.test_carried_colliders import Stage
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    client_id = pybullet.connect(pybullet.DIRECT)
-    pybullet.setGravity(0.0, 0.0, -9.81, physicsClientId=client_id)
-    yield client_id
-    pybullet.disconnect(client_id)
 
 
 def advance(client: int, scenes: list[gb.Scene], steps: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,17 +11,10 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.session import headless_world
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
 QUARTER = (0.0, 0.0, math.sin(math.pi / 4), math.cos(math.pi / 4))
 """A quarter of a turn about Z."""
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    with headless_world(gravity=(0.0, 0.0, -9.81)) as client:
-        yield client
 
 
 def load(name: str, client: int) -> gb.Scene:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,10 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.runtime import asset as asset_module
 from gltf_bullet.runtime import recent
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    with headless_world() as client_id:
-        yield client_id
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,6 @@ is one that it has not come from, which takes the long way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
+from gltf_bullet.records import replace
 from gltf_bullet.runtime.scene_state import SceneState
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine.calls import START_COUNT

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,6 @@ from gltf_bullet.model.pointers import pointers_of
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
 SHARED = Path(__file__).parents[3] / "shared" / "assets"
 KHR = "/extensions/KHR_physics_rigid_bodies"
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    with headless_world(gravity=(0.0, 0.0, -9.81)) as client:
-        yield client
 
 
 def differing(before: Any, after: Any, at: str = "") -> dict[str, tuple[Any, Any]]:

@@ -17,6 +17,7 @@ from gltf_bullet.bullet.joints.solving import scene_islands
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.solver import scene_table
 from gltf_bullet.solver.engine import stepping
 from tests.physics.scenes import G, Jointed, Scenery
 
@@ -145,7 +146,7 @@ def test_what_touches_nothing_is_solved_in_one_call(
         monkeypatch.setattr(joint_steps, kernel, counted)
 
     count("advance", stepping.SOLVE)
-    count("solve", scene_islands.SOLVE)
+    count("solve", scene_table.SOLVE_ISLANDS)
     scenes[0].step(3)
     # Contacts of the first step were kept for its replay: Python knows them. The others are one.
     assert tables == ({"advance": [6], "solve": [6]} if is_native else
@@ -186,7 +187,7 @@ def test_scenes_that_touch_are_solved_once_and_carry_each_other(
     solve, solved = scene_islands.solve, list[int]()
 
     def noted(table: np.ndarray, stages: int, *others: float) -> int:
-        solved.append(stages & scene_islands.SOLVE)
+        solved.append(stages & scene_table.SOLVE_ISLANDS)
         return int(solve(table, stages, *others))
 
     monkeypatch.setattr(scene_islands, "solve", noted)
@@ -215,9 +216,9 @@ def test_limits_of_all_scenes_are_asked_before_any_takes_its_forces(
 
     monkeypatch.setattr(scene_islands, "solve", noted)
     batch.step()
-    last = (scene_islands.REDUCE_TARGETS, scene_islands.FINISH)
+    last = (scene_table.SOLVE_REDUCE_TARGETS, scene_table.SOLVE_FINISH)
     assert [call for call in calls if call[0] in last] == [
-        (scene_islands.REDUCE_TARGETS, 3), *((scene_islands.FINISH, 1),) * 3
+        (scene_table.SOLVE_REDUCE_TARGETS, 3), *((scene_table.SOLVE_FINISH, 1),) * 3
     ]  # fmt: skip
 
 

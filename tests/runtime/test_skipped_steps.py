@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pybullet
@@ -10,15 +9,8 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.exchange.library import SWITCH
-from gltf_bullet.bullet.session import headless_world
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    with headless_world() as client:
-        yield client
 
 
 def skipped(scene: gb.Scene) -> list[tuple[object, object]]:

@@ -182,13 +182,15 @@ def test_stacked_tracks_give_what_single_ones_give(nodes: int) -> None:
     single = {(track.target_path, track.node, track.pointer): track for track in tracks}
     edges = np.concatenate([track.times for track in tracks])[:: 10 * nodes]
     for time in [-1.0, 0.0, 100.0, *edges, *np.random.default_rng(3).uniform(0, 20, 5)]:
+        sampled = np.zeros((nodes, 3)), np.zeros((nodes, 4)), np.zeros((nodes, 3))
+        sampler.sample_into(time, *sampled)
         for path, at, values in (
-            ("translation", sampler.translation_nodes, sampler.sample_translations(time)),
-            ("rotation", sampler.rotation_nodes, sampler.sample_rotations(time)),
-            ("scale", sampler.scale_nodes, sampler.sample_scales(time)),
+            ("translation", sampler.translation_nodes, sampled[0]),
+            ("rotation", sampler.rotation_nodes, sampled[1]),
+            ("scale", sampler.scale_nodes, sampled[2]),
         ):
             assert sorted(at.tolist()) == list(range(nodes))
-            expected = [sample_track(single[path, node, None], time) for node in at.tolist()]
+            expected = [sample_track(single[path, node, None], time) for node in range(nodes)]
             assert_allclose(values, expected, atol=1e-12)
         for node, weights in sampler.sample_weights(time).items():
             assert_allclose(weights, sample_track(single["weights", node, None], time))
@@ -213,9 +215,6 @@ def test_sampling_into_arrays_leaves_other_nodes_alone() -> None:
 
 def test_a_sampler_without_tracks_samples_nothing() -> None:
     sampler = AnimationSampler([])
-    assert sampler.sample_translations(0.0).shape == (0, 3)
-    assert sampler.sample_rotations(0.0).shape == (0, 4)
-    assert sampler.sample_scales(0.0).shape == (0, 3)
     assert sampler.sample_weights(0.0) == sampler.sample_pointers(0.0) == {}
     assert sampler.animated_nodes.tolist() == []
     sampler.sample_into(0.0, np.zeros((1, 3)), np.zeros((1, 4)), np.ones((1, 3)))

@@ -11,7 +11,7 @@ from gltf_bullet.solver import islands as layout
 from gltf_bullet.solver.articulation_arrays import SceneHeader
 from gltf_bullet.solver.entries import solve
 from gltf_bullet.solver.islands import islands_at
-from gltf_bullet.solver.scene_table import SOLVE, row_of
+from gltf_bullet.solver.scene_table import SOLVE_ISLANDS, row_of
 
 
 class Problem:
@@ -83,7 +83,7 @@ class Problem:
             fill(start, places, index)
         islands.top = top
         nothing = np.zeros(size_of(SceneHeader), dtype=np.int64), np.zeros(0), np.zeros(0)
-        solve(row_of(*nothing, index, values), SOLVE, 0, 0, 0, 0.01)
+        solve(row_of(*nothing, index, values), SOLVE_ISLANDS, 0, 0, 0, 0.01)
         assert islands.needed == 0
         assert islands.unconverged == 0
         v = values[islands.velocity : islands.velocity + n].copy()

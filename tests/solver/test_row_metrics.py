@@ -10,8 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from gltf_bullet.model import JointLimit
 from gltf_bullet.solver.articulation_arrays import SPHERICAL
-from gltf_bullet.solver.entries import prepare
-from gltf_bullet.solver.scene_table import EVALUATE
+from gltf_bullet.solver.entries import evaluate
 from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, drive, lock, span
 
 STEP = 1e-6
@@ -39,7 +38,7 @@ def coordinates(bench: Bench) -> list[tuple[int, int, int]]:
 def values(bench: Bench) -> np.ndarray:
     """Values of all rows at the coordinates that stand in the arena."""
     arena = bench.art.arena
-    prepare(arena.alone, EVALUATE, 0, 0, 0.0, 0.0, 0.0, 0.0)
+    evaluate(arena.alone, 0)
     return arena.view(arena.records[0], "row_value").copy()
 
 

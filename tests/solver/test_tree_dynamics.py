@@ -8,7 +8,7 @@ import pytest
 
 from gltf_bullet.solver import islands
 from gltf_bullet.solver.entries import prepare
-from gltf_bullet.solver.scene_table import PREPARE, row_of
+from gltf_bullet.solver.scene_table import PREPARE_ROWS, row_of
 from tests.solver.trees import Tree, order, random_tree, set_random_state, table
 
 SIZES = (2, 3, 5, 8, 13, 20, 40)
@@ -19,7 +19,7 @@ def evaluate(tree: Tree) -> None:
     arena = tree.arena
     # Of no length: no bias is centred, and nothing moves.
     row = row_of(*arena.arrays, index, values)
-    prepare(row, PREPARE, 0, 0, 0.0, 0, 0, 0)
+    prepare(row, PREPARE_ROWS, 0, 0, 0.0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("floats", [False, True])

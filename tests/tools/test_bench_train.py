@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -12,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gltf_bullet.envs import GltfEnv
+from gltf_bullet.records import replace
 from tests.envs.assets import pushes
 from tools.bench.__main__ import app
 from tools.bench.train import SOLE_FRICTION, TASKS, TRAIN_ROWS, BareVectorEnv, PlainEnv

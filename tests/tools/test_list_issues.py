@@ -18,8 +18,7 @@ def test_the_page_lists_every_issue_code() -> None:
 
 def test_codes_are_found_sorted_and_escaped(tmp_path: Path) -> None:
     (tmp_path / "room.py").write_text(
-        'A = IssueKind("B_SECOND", Severity.INFO, "a < b * 2")\n'
-        'B = IssueKind("A_FIRST", Severity.ERROR, "{got:.3g} is " "bad")\n'
+        'A = note("B_SECOND", "a < b * 2")\nB = error("A_FIRST", "{got:.3g} is " "bad")\n'
     )
     written = IssueEntry(
         code="B_SECOND", severity="", room="", message="", why="W.", how_big="", what_to_do="D."
@@ -35,7 +34,7 @@ def test_codes_are_found_sorted_and_escaped(tmp_path: Path) -> None:
 
 
 def test_one_code_with_two_meanings_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text('A = IssueKind("X", Severity.INFO, "one")\n')
-    (tmp_path / "b.py").write_text('A = IssueKind("X", Severity.ERROR, "two")\n')
+    (tmp_path / "a.py").write_text('A = note("X", "one")\n')
+    (tmp_path / "b.py").write_text('A = error("X", "two")\n')
     with pytest.raises(ValueError, match="declared twice"):
         declared_kinds(tmp_path)

@@ -17,6 +17,7 @@ import gltf_bullet as gb
 from gltf_bullet.bounds import DRAWN_TRIGGERS
 from tests.figures import Figure
 from tests.physics.scenes import world
+from tools.gltf_builder import GltfBuilder
 
 KHR = "KHR_physics_rigid_bodies"
 ROOT = Path(__file__).resolve().parents[2]
@@ -216,6 +217,42 @@ def test_bodies_in_one_place_that_do_not_collide_may_stand_there() -> None:
     document["scenes"] = [{"nodes": list(range(100))}]
     codes = {issue.code for issue in gb.check(json.dumps(document).encode()).issues}
     assert "BODIES_IN_ONE_PLACE" not in codes
+
+
+def bowl(radius: float, **ball: Any) -> bytes:
+    """A bowl of 9800 triangles and radius 1 [m], and in its middle a ball."""
+    turns, rises = np.meshgrid(np.linspace(0, 2 * np.pi, 71), np.linspace(0, np.pi / 2, 71))
+    spots = np.stack([np.cos(turns) * np.sin(rises), -np.cos(rises), np.sin(turns) * np.sin(rises)])
+    first = (np.arange(70)[:, None] * 71 + np.arange(70)).ravel()
+    faces = np.stack([first, first + 1, first + 71, first + 1, first + 72, first + 71], axis=1)
+    builder = GltfBuilder()
+    builder.root_extension(
+        KHR, {"collisionFilters": [{"collisionSystems": ["a"], "notCollideWithSystems": ["a"]}]}
+    )
+    builder.root_extension(
+        "KHR_implicit_shapes", {"shapes": [{"type": "sphere", "sphere": {"radius": radius}}]}
+    )
+    mesh = builder.mesh(spots.reshape(3, -1).T, faces.reshape(-1, 3))
+    for geometry, motion in (({"mesh": mesh}, {}), ({"shape": 0}, {"motion": {"mass": 1}})):
+        builder.node(extensions={KHR: {**motion, "collider": {"geometry": geometry, **ball}}})
+    return builder.gltf()
+
+
+@pytest.mark.parametrize(
+    ("radius", "ball", "is_refused"),
+    [
+        (0.999, {}, False),  # it fills the bowl
+        (1.5, {}, True),
+        (25_000.0, {}, True),
+        (1.5, {"collisionFilter": 0}, False),
+    ],
+)
+def test_a_body_around_thousands_of_triangles_is_refused(
+    radius: float, ball: dict[str, Any], is_refused: bool
+) -> None:
+    """A robot of 25 km on a floor of 2304 triangles took 12 s a step."""
+    codes = {issue.code for issue in gb.check(bowl(radius, **ball)).issues}
+    assert ("TRIANGLES_WITHIN_BODIES" in codes) == is_refused
 
 
 def test_a_picture_of_zeros_without_bytes_is_refused_too() -> None:

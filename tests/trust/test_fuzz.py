@@ -1,4 +1,4 @@
-"""500 real files made wrong per run, in forked children with limits; the seed is in the failure.
+"""Files, robots, graphs and stages made wrong, in children with limits; the seed is in the failure.
 
 ``python -m tools.fuzz --seed SEED --only NUMBER`` runs one of them again, ``--hours 8`` goes on.
 """
@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pybullet
 import pytest
 
 import gltf_bullet as gb
+from gltf_bullet import child_processes
+from gltf_bullet.bullet.reading import robot_loading
 from gltf_bullet.bullet.session import headless_world
 from tools.fuzz import Inputs, campaign, seed_files, warm_up
 from tools.fuzzing.children import outcomes
@@ -24,6 +27,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")
 SEEDS = ["a", "b", "c", "d"]
 """The same inputs on every run; ``tools/fuzz.py`` tries others."""
 COUNT = 125
+STAGES = pytest.param(
+    "stages", marks=pytest.mark.skipif(not find_spec("pxr"), reason="needs usd-core")
+)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +37,7 @@ def seeds() -> Seeds:
     return Seeds(seed_files([]))
 
 
-@pytest.mark.parametrize("kind", ["files", "robots", "graphs"])
+@pytest.mark.parametrize("kind", ["files", "robots", "graphs", STAGES])
 @pytest.mark.parametrize(
     "seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])]
 )
@@ -45,6 +51,8 @@ def test_no_mutated_example_breaks_a_promise(
     assert good.total() == COUNT
     # Else the mutations would be too wild to get past the reader; MuJoCo's schema is strict.
     assert good["runs"] > COUNT // (20 if kind == "robots" else 10)
+    if kind in ("robots", "stages"):
+        assert robot_loading.start is child_processes.start  # forks are for forks alone
 
 
 def test_an_input_follows_from_its_seed(seeds: Seeds) -> None:

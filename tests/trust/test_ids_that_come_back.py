@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.session import headless_world
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 CALLS = {
@@ -23,12 +21,6 @@ CALLS = {
     "save_state": lambda scene, _: scene.save_state(),
     "reset": lambda scene, _: scene.reset(),
 }
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    with headless_world() as client_id:
-        yield client_id
 
 
 def load(name: str, client: int) -> gb.Scene:

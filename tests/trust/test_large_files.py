@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 import numpy as np
 import pybullet
@@ -13,14 +12,6 @@ import gltf_bullet as gb
 from tools.gltf_builder import GltfBuilder
 
 KHR = "KHR_physics_rigid_bodies"
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    client_id = pybullet.connect(pybullet.DIRECT)
-    pybullet.setGravity(0.0, 0.0, -9.81, physicsClientId=client_id)
-    yield client_id
-    pybullet.disconnect(client_id)
 
 
 def grid(count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -32,6 +33,7 @@ from gltf_bullet.private_folders import (
     UnsafeFolderError,
     fresh_folder,
     private_folder,
+    scratch_folder,
     usual_folders,
 )
 
@@ -301,6 +303,53 @@ def test_without_a_home_and_an_entry_in_passwd_everything_works(shared: Path, ca
     assert not list((shared / "here").iterdir())
 
 
+@needs_root
+@pytest.mark.parametrize(
+    ("owner", "mode", "users"),
+    [
+        (VICTIM, 0o700, {VICTIM}),
+        (VICTIM, 0o755, {VICTIM}),
+        (OTHER, 0o777, set()),
+        (0, 0o1777, set()),
+        (0, 0o755, {VICTIM, OTHER}),  # of the administrator: both read it, nobody writes it
+    ],
+)
+def test_two_users_may_name_one_cache_folder(
+    shared: Path, owner: int, mode: int, users: set[int]
+) -> None:
+    """Both load at the same time, and read only what nobody else can have written."""
+    folder, zoo = shared / "cache", shared / "zoo.gltf"
+    folder.mkdir()
+    os.chown(folder, owner, owner)
+    folder.chmod(mode)
+    zoo.write_bytes((BOX.parent / "shape_zoo.gltf").read_bytes())
+    zoo.chmod(0o644)
+
+    def load() -> list[tuple[float, ...]]:
+        with headless_world() as client:
+            scene = gb.load_gltf(zoo, client)
+            scene.step(3)
+            return [tuple(map(float, b.center_of_mass)) for b in scene.bodies.values()]
+
+    def use(_: object) -> object:
+        at_home_nowhere(shared, None)
+        os.environ["GLTF_BULLET_CACHE"] = str(folder)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = tuple(load())
+            load()
+        place = disk_cache.cache_folder(None)
+        return os.geteuid(), place, found, len(list(place.iterdir()))
+
+    expected = tuple(load())
+    told = [heard(process) for process in [forked(user, use) for user in (VICTIM, OTHER) * 2]]
+    for user, place, found, count in told:
+        assert found == expected
+        assert (place == folder) == (user in users)
+        assert bool(count) == (place != folder or user == owner)
+    assert {path.stat().st_uid for path in folder.iterdir()} <= {owner}
+
+
 def test_a_fresh_folder_is_gone_with_its_process(tmp_path: Path) -> None:
     program = (
         "import os, sys; from gltf_bullet.private_folders import fresh_folder as f\n"
@@ -308,9 +357,47 @@ def test_a_fresh_folder_is_gone_with_its_process(tmp_path: Path) -> None:
         "if child == 0: sys.exit()\n"
         "os.waitpid(child, 0); folder.stat(); print(folder)"
     )
+    assert Path(said_by(program, tmp_path)).is_relative_to(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+# --- temporary files ----------------------------------------------------------------------------
+
+
+def said_by(program: str, temporary: Path) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)},
+        [sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(temporary)},
         capture_output=True, text=True, check=True, cwd=ROOT,
     )  # fmt: skip
-    assert Path(done.stdout.strip()).parent == tmp_path
-    assert not list(tmp_path.iterdir())
+    return done.stdout.strip()
+
+
+def test_what_a_killed_process_left_is_taken_away_and_nothing_else(tmp_path: Path) -> None:
+    """Each killed conversion of a robot left a folder, and each killed training its meshes."""
+    make = "from gltf_bullet.private_folders import scratch_folder as f; print(f(), flush=True)\n"
+    left = Path(said_by(f"{make}open(f() / 'mesh.obj', 'w'); import os; os._exit(0)", tmp_path))
+    with subprocess.Popen(
+        [sys.executable, "-c", f"{make}import time; time.sleep(300)"],
+        env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, text=True, cwd=ROOT,
+    ) as working:  # fmt: skip
+        assert working.stdout is not None
+        alive = Path(working.stdout.readline().strip())
+        kept = [tmp_path / name for name in ("gltf_bullet_mine", "gltf_bullet-scratch-file")]
+        kept[0].mkdir()
+        kept[1].write_text("no folder")
+        link = tmp_path / "gltf_bullet-scratch-link"
+        link.symlink_to(kept[0])
+        said_by(make, tmp_path)
+        assert left.is_dir()  # its process may not have locked it yet
+        for path in (left, alive, *kept):
+            os.utime(path, (0, 0))
+        said_by(make, tmp_path)
+        assert set(tmp_path.iterdir()) == {alive, link, *kept}
+        working.kill()
+
+
+def test_a_scratch_folder_that_somebody_tidied_up_is_made_again() -> None:
+    shutil.rmtree(scratch_folder())
+    with headless_world() as client:
+        gb.load_gltf(BOX, client).step()
+    assert scratch_folder().is_dir()

@@ -13,7 +13,7 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.session import headless_world
-from gltf_bullet.bullet.world import engine_world
+from gltf_bullet.bullet.world import created_world
 from gltf_bullet.errors import EngineError
 from tests.runtime.number_files import FILES
 
@@ -124,9 +124,9 @@ def test_a_change_that_the_engine_refuses_leaves_the_scene_as_it_was(
         raise error
 
     module, name = {
-        "free": (engine_world, "create_free_bodies"),
-        "joints": (engine_world, "create_articulations"),
-        "late": (engine_world, "LinkContacts"),
+        "free": (created_world, "create_free_bodies"),
+        "joints": (created_world, "create_articulations"),
+        "late": (created_world, "LinkContacts"),
     }[place]
     monkeypatch.setattr(module, name, refuse)
     with pytest.raises(type(error)):
@@ -150,7 +150,7 @@ def test_a_load_that_breaks_off_leaves_the_world_as_it_was(
     def refuse(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(engine_world, "LinkContacts", refuse)
+    monkeypatch.setattr(created_world, "LinkContacts", refuse)
     with pytest.raises(type(error)):
         gb.load_gltf(json.dumps(FILES["khr"]).encode(), client)
     assert pybullet.getNumBodies(client) == before

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ import gltf_bullet as gb
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.model import CollisionFilter, MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import IDENTITY_POSE
 from gltf_bullet.viewer import COLORS, LAYERS, DebugDraw, Strokes
 from gltf_bullet.viewer.layers import (
@@ -24,12 +23,6 @@ from gltf_bullet.viewer.layers import (
 from tools.gltf_builder import GltfBuilder
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    with headless_world() as client_id:
-        yield client_id
 
 
 def of_color(strokes: Strokes, name: str) -> np.ndarray:

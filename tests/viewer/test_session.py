@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pybullet
 import pytest
 
-from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.errors import EngineError
 from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit
 from gltf_bullet.viewer.commands import Commands
@@ -22,12 +20,6 @@ from tools.gltf_builder import GltfBuilder
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 STEP = 1.0 / 240.0
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    with headless_world() as client_id:
-        yield client_id
 
 
 @pytest.fixture

@@ -170,12 +170,13 @@ def _bench_train(repeats: int, as_json: bool) -> None:
     from tools.bench.assets import ASSETS
 
     try:
+        from tools.bench.shared_tasks import shared_rows
         from tools.bench.train import TRAIN_ROWS
     except ImportError as error:
         typer.echo(f"error: {error}; pip install 'gltf_bullet[gym]'", err=True)
         raise typer.Exit(1) from error
     _need_examples(ASSETS)
-    results = _run(TRAIN_ROWS, repeats)
+    results = _run((*TRAIN_ROWS, *shared_rows()), repeats)
     if as_json:
         print_json(
             [

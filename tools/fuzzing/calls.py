@@ -1,4 +1,4 @@
-"""A random sequence of calls: ours, PyBullet's own behind our back, dead worlds, bad callbacks.
+"""A random sequence of calls: ours, PyBullet's own behind our back, dead worlds, threads, forks.
 
 Whatever is called, in whatever order and with whatever arguments: a typed error or a result. No
 error of somebody else gets out, and a scene that nobody has touched goes on, with finite numbers.
@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import io
 import math
+import os
+import pickle
 import random
+import signal
+import threading
+import time
 import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pybullet
@@ -28,9 +33,12 @@ NAMES = (
     "falling_box", "hinge_door", "vehicle", "ragdoll", "cart_pole", "goal_line", "rope",
     "kinematic_platform", "compound", "pendulum", "slider_motor", "shape_zoo", "four_bar",
 )  # fmt: skip
+Act: TypeAlias = "Callable[[_Sequence], None]"
 LENGTH = 24
 """Calls of a sequence."""
-MOST_SCENES, MOST_CLIENTS = 4, 2
+MOST_SCENES, MOST_CLIENTS, MOST_DEEP = 4, 2, 3
+MOST_SECONDS = 60.0
+"""[s] Time for a fork or a thread on a busy machine, after which it counts as hanging."""
 ODD = (
     None, math.nan, math.inf, -1, 0, 1.5, 10**30, "", "no such name", (), [1.0], [math.nan] * 3,
     [1.0, 2.0, 3.0], [1e300] * 3, [None] * 3, [0.0] * 4, b"x", object(), True,
@@ -54,15 +62,18 @@ class _Sequence:
         self.states: list[Any] = []
         self.made = 0
         self.log: list[str] = []
+        self.depth = 0
 
     def run(self) -> str:
         self.connect()
         self.load()
         for _ in range(LENGTH):
-            act = self.rng.choice(_ACTS)
-            self.log.append(act.__name__.strip("_"))
-            act(self)
+            self.act(self.rng.choice(_ACTS))
         return f"{sum(not scene.is_removed for scene in self.scenes)} scenes left"
+
+    def act(self, act: Act) -> None:
+        self.log.append(act.__name__)
+        act(self)
 
     def close(self) -> None:
         for client in self.clients:
@@ -231,16 +242,69 @@ class _Sequence:
         self.call("remove", scene.remove)
 
     def listen(self) -> None:
-        """Callbacks that misbehave: they raise, step, set, reset or remove the scene itself."""
-        scene = self.scene
+        """Callbacks that misbehave: they raise, or do whatever else a sequence does."""
+        scene, acts = self.scene, self.rng.choices(_INSIDE, k=3)
 
-        def fails(_: object) -> None:
-            raise _Misbehaved
+        def misbehave(_: object) -> None:
+            if self.depth > MOST_DEEP or not acts:
+                raise _Misbehaved
+            self.depth += 1
+            try:
+                self.act(acts.pop())
+            finally:
+                self.depth -= 1
 
-        callback = self.rng.choice(
-            (fails, lambda _: scene.reset(), lambda _: scene.remove(), lambda _: scene.step())
-        )
-        self.call("on_trigger", lambda: scene.on_trigger(callback))
+        self.call("on_trigger", lambda: scene.on_trigger(misbehave))
+
+    def copy_states(self) -> None:
+        for state in self.states[-2:]:
+            copy = lambda state=state: pickle.loads(pickle.dumps(state))  # noqa: S301, E731
+            found = self.call("pickle", copy)
+            if not isinstance(found, Exception):
+                self.states.append(found)
+
+    def fork(self) -> None:
+        """A process that goes on with the worlds of this one."""
+        acts = self.rng.choices(_TOGETHER, k=3)
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                for act in acts:
+                    self.act(act)
+                code = 0
+            finally:
+                os._exit(code)
+        end = time.monotonic() + MOST_SECONDS
+        while not (done := os.waitpid(child, os.WNOHANG))[0]:
+            if time.monotonic() > end:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                raise Failure(f"a fork has no end after {' '.join(self.log[-6:])}")
+            time.sleep(1e-3)
+        if done[1]:
+            raise Failure(f"a fork ends by {done[1]} after {' '.join(self.log[-6:])}")
+
+    def threads(self) -> None:
+        failures: list[BaseException] = []
+
+        def work(acts: list[Act]) -> None:
+            try:
+                for act in acts:
+                    self.act(act)
+            except BaseException as failure:
+                failures.append(failure)
+
+        some = [self.rng.choices(_TOGETHER, k=4) for _ in range(3)]
+        working = [threading.Thread(target=work, args=(acts,), daemon=True) for acts in some]
+        for thread in working:
+            thread.start()
+        for thread in working:
+            thread.join(MOST_SECONDS)
+            if thread.is_alive():
+                raise Failure(f"a thread has no end after {' '.join(self.log[-12:])}")
+        for failure in failures:
+            raise failure
 
     def export(self) -> None:
         scene, client = self.scene, self.client
@@ -364,7 +428,8 @@ _OURS = (
     _Sequence.step, _Sequence.step_odd, _Sequence.step_by_hand, _Sequence.read, _Sequence.read,
     _Sequence.push, _Sequence.push_odd, _Sequence.set_pointer, _Sequence.drive, _Sequence.cast,
     _Sequence.lookup, _Sequence.save, _Sequence.restore, _Sequence.reset, _Sequence.remove,
-    _Sequence.listen, _Sequence.export, _Sequence.check_odd,
+    _Sequence.listen, _Sequence.export, _Sequence.check_odd, _Sequence.copy_states,
+    _Sequence.fork, _Sequence.threads,
 )  # fmt: skip
 _THEIRS = (
     _Sequence.connect, _Sequence.disconnect, _Sequence.reset_world, _Sequence.remove_body,
@@ -372,6 +437,17 @@ _THEIRS = (
     _Sequence.motor, _Sequence.settings, _Sequence.filter_bodies, _Sequence.step_world,
 )  # fmt: skip
 _ACTS = (*_OURS, *_THEIRS)
+_INSIDE = (
+    *_OURS, _Sequence.disconnect, _Sequence.reset_world, _Sequence.remove_body,
+    _Sequence.make_body,
+)  # fmt: skip
+"""What callbacks do."""
+_TOGETHER = (
+    _Sequence.step, _Sequence.step, _Sequence.read, _Sequence.push, _Sequence.set_pointer,
+    _Sequence.drive, _Sequence.cast, _Sequence.lookup, _Sequence.save, _Sequence.restore,
+    _Sequence.reset, _Sequence.export, _Sequence.copy_states, _Sequence.remove,
+)  # fmt: skip
+"""What threads and forks do: all of it is ours, and holds the lock of its world."""
 
 
 def run_calls(seed: str) -> str:

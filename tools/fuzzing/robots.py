@@ -1,4 +1,4 @@
-"""Robots made wrong: the text of URDF and MJCF files, changed where it has numbers and names."""
+"""Robots made wrong: text of URDF, SDF and MJCF, changed where it has numbers and names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.runtime.world_export import robot_file
 from tools.fuzzing.trial import Failure, guarded, run_trial
 
-__all__ = ["mutated_robot", "robot_seeds", "run_robot_trial"]
+__all__ = [
+    "JUNK", "NUMBER", "mutated_robot", "other_number", "replaced", "robot_seeds", "run_robot_trial",
+]  # fmt: skip
 
 JUNK = [
     "", "0", "-1", "1e300", "-1e300", "1e-300", "nan", "inf", "-inf", "1e9", "0 0 0", "1 2", "x",
@@ -23,41 +25,44 @@ JUNK = [
     "slide", "mesh", "box", "capsule", "9" * 400,
 ]  # fmt: skip
 _VALUE = re.compile(r'="([^"]*)"')
-_NUMBER = re.compile(r"-?[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?")
+NUMBER = re.compile(r"-?[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?")
 _ELEMENT = re.compile(r"<(\w+)[^<>]*?/>|<(\w+)[^<>]*>.*?</\2>", re.DOTALL)
+_MESH = re.compile(r"<mesh>.*?</mesh>", re.DOTALL)
 _FACTORS = (-1.0, 0.0, 1e-9, 1e-3, 0.5, 2.0, 10.0, 1e3, 1e6, 1e12)
 
 
-def robot_seeds() -> list[Path]:
-    """Small robots of PyBullet's own data that name no other file."""
+def robot_seeds() -> list[tuple[str, str]]:
+    """Names and texts of small robots of PyBullet's own data that name no other file."""
     folder = Path(pybullet_data.getDataPath())
-    found = [*folder.glob("*.urdf"), *folder.glob("mjcf/*.xml"), *folder.glob("humanoid/*.urdf")]
-    return sorted(
-        path
-        for path in found
-        if path.stat().st_size < 40_000 and "filename" not in path.read_text(errors="replace")
-    )
+    patterns = ("*.urdf", "mjcf/*.xml", "humanoid/*.urdf", "**/*.sdf")
+    paths = sorted(path for pattern in patterns for path in folder.glob(pattern))
+    texts = [
+        # Hardly any SDF is without meshes.
+        (path.name, _MESH.sub("<box><size>.1 .2 .3</size></box>", path.read_text(errors="replace")))
+        for path in paths
+        if path.stat().st_size < 40_000
+    ]
+    return [(name, text) for name, text in texts if "filename" not in text]
 
 
-def mutated_robot(seeds: list[Path], seed: str) -> tuple[str, bytes]:
+def mutated_robot(seeds: list[tuple[str, str]], seed: str) -> tuple[str, bytes]:
     """The name of the file that it was, and the text of one input."""
     rng = random.Random(seed)  # noqa: S311  # reproducible on purpose
-    path = rng.choice(seeds)
-    text = path.read_text(errors="replace")
+    name, text = rng.choice(seeds)
     for _ in range(rng.choice((1, 1, 1, 2, 3, 5))):
         kind = rng.random()
         if kind < 0.5:
-            text = _replaced(rng, text, _NUMBER, lambda m: _other_number(rng, m.group()))
+            text = replaced(rng, text, NUMBER, lambda m: other_number(rng, m.group()))
         elif kind < 0.75:
-            text = _replaced(rng, text, _VALUE, lambda _: f'="{rng.choice(JUNK)}"')
+            text = replaced(rng, text, _VALUE, lambda _: f'="{rng.choice(JUNK)}"')
         elif kind < 0.85:
-            text = _replaced(rng, text, _ELEMENT, lambda _: "")
+            text = replaced(rng, text, _ELEMENT, lambda _: "")
         elif kind < 0.95:
-            text = _replaced(rng, text, _ELEMENT, lambda m: m.group() * 2)
+            text = replaced(rng, text, _ELEMENT, lambda m: m.group() * 2)
         elif text:
             place = rng.randrange(len(text))
             text = text[:place] + rng.choice(("<", ">", '"', "&", "\0", "")) + text[place + 1 :]
-    return path.name, text.encode()
+    return name, text.encode()
 
 
 def run_robot_trial(name: str, data: bytes, seed: str) -> str:
@@ -77,13 +82,13 @@ def run_robot_trial(name: str, data: bytes, seed: str) -> str:
     return run_trial(found, seed)
 
 
-def _other_number(rng: random.Random, text: str) -> str:
+def other_number(rng: random.Random, text: str) -> str:
     if rng.random() < 0.2:
         return rng.choice(JUNK)
     return f"{float(text) * rng.choice(_FACTORS):.9g}"
 
 
-def _replaced(rng: random.Random, text: str, pattern: re.Pattern[str], make: object) -> str:
+def replaced(rng: random.Random, text: str, pattern: re.Pattern[str], make: object) -> str:
     places = list(pattern.finditer(text))
     if not places:
         return text

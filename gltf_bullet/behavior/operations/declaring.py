@@ -7,8 +7,11 @@ have state; a function prepares closures of its effect for one node of a graph.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
+
+from msgspec import Struct
+from msgspec import field as msgspec_field
 
 from gltf_bullet.behavior.values import FLOATS, MATRICES, Value
 
@@ -27,8 +30,7 @@ __all__ = [
 # --- Custom variables and custom events of a graph ------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """A custom variable."""
 
     name: str
@@ -37,8 +39,7 @@ class Variable:
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class CustomEvent:
+class CustomEvent(Struct, frozen=True):
     """A custom event, within the graph or to the outside."""
 
     id: str | None
@@ -54,16 +55,14 @@ ANY: Final = "any"
 Function: TypeAlias = Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Sockets:
+class Sockets(Struct, frozen=True):
     """Value sockets of one node: type signatures by id."""
 
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """One overload of a value operation."""
 
     sockets: Sockets
@@ -136,8 +135,7 @@ class NodeMaking(Protocol):
         """A value that several outputs of the node share, made on first use."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
+class Operation(Struct, frozen=True, kw_only=True):
     """One operation of the text."""
 
     name: str
@@ -148,7 +146,7 @@ class Operation:
     flows_in: tuple[str, ...] = ()
     flows_out: tuple[str, ...] = ()
     """Fixed output flows; :attr:`find_flows` gives those that depend on the configuration."""
-    configuration: Mapping[str, str] = field(default_factory=dict)
+    configuration: Mapping[str, str] = msgspec_field(default_factory=dict)
     """Properties by name: ``bool``, ``int``, ``int[]`` or ``string``."""
     defaults: Mapping[str, Any] | None = None
     """The default configuration; ``None`` if there is none, or nothing to configure."""

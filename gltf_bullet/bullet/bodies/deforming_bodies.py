@@ -8,12 +8,12 @@ is off by more than a hundredth of its size. PyBullet gives the new body the id 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pybullet
+from msgspec import Struct
 
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.bullet.session import EngineSession
@@ -95,8 +95,7 @@ _NEAR_VERTICES = 16
 """Number of vertices near each contact whose triangles are searched otherwise."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BuiltSurface:
+class BuiltSurface(Struct, frozen=True, eq=False):
     """The mesh that a collider's engine shape was made of."""
 
     plan: StaticPlan

@@ -19,7 +19,6 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.free_motion import FreeMotion, Load
 from gltf_bullet.bullet.bodies.free_table import FreeTable
-from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies
 from gltf_bullet.bullet.bodies.multibody import (
     LinkJoint,
     LinkSpec,
@@ -27,6 +26,7 @@ from gltf_bullet.bullet.bodies.multibody import (
     create_multibody,
     weigh_link,
 )
+from gltf_bullet.bullet.bodies.unchanged_bodies import NONE_UNCHANGED, UnchangedBodies
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.bullet.session import EngineLink, EngineSession
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
@@ -122,7 +122,7 @@ def create_free_bodies(
     created: list[int],
     is_known: Callable[[int], bool] = lambda _: False,
     memo: PlanMemo | None = None,
-    kept: KeptBodies = NONE_KEPT,
+    kept: UnchangedBodies = NONE_UNCHANGED,
 ) -> FreeBodies:
     """Create a multibody per plan; equal ones from ``batch_size`` on in one call.
 

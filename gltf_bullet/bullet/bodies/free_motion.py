@@ -66,7 +66,7 @@ class FreeMotion:
         self._row: IntTable | None = None
         self._is_asked = False
         self._time_step = 0.0
-        tumbles, is_watched = (
+        tumbles, may_tunnel = (
             table.is_dynamic & table.is_lopsided,
             np.isfinite(table.half_thickness),
         )
@@ -77,7 +77,7 @@ class FreeMotion:
         """Number of bodies and of constraints in the world that loads were last looked at for."""
         self._fast_count = 0
         self.needs_forces = bool(needs_force.any())
-        self.is_watched = bool(is_watched.any())
+        self.may_tunnel = bool(may_tunnel.any())
         """True if some body may go too far in a step."""
         self.values: FloatArray = np.zeros(HEADER.size + FREE.size * len(self.rows))
         """The table of the kernels."""
@@ -225,13 +225,13 @@ class FreeMotion:
 
     def after_step(self, gravity: Vec3) -> None:
         """Find what others gave to bodies in the last engine step, and bodies that went far."""
-        if not (self.is_watched or self.values[HEADER.is_first]):
+        if not (self.may_tunnel or self.values[HEADER.is_first]):
             return
         row, dt = self._native_row(), self._time_step
         count = -1 if row is None else int(after_free(row, self.values, dt, *gravity))
         if count < 0:
             self._find_loads_by_python(gravity)
-            count = self._find_fast_by_python(gravity) if self.is_watched else 0
+            count = self._find_fast_by_python(gravity) if self.may_tunnel else 0
         self._fast_count = count
 
     def _find_loads_by_python(self, gravity: Vec3) -> None:

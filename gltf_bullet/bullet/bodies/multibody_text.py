@@ -6,10 +6,10 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.bullet.bodies.multibody import mass_at_first
 from gltf_bullet.bullet.kept_files import kept_file
@@ -68,8 +68,7 @@ def prism_size(points: FloatArray) -> tuple[float, float] | None:
     return (radius, height) if is_same else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointFacts:
+class JointFacts(Struct, frozen=True, kw_only=True):
     """Properties of a link's joint that ``getJointInfo`` reports."""
 
     name: str
@@ -86,8 +85,7 @@ class JointFacts:
     """Coulomb friction [N m, N]."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MultibodyNames:
+class MultibodyNames(Struct, frozen=True, kw_only=True):
     """Names of a multibody, its links and its joints."""
 
     body: str

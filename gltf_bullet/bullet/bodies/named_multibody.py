@@ -11,12 +11,13 @@ import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pybullet
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from gltf_bullet.bullet.bodies.multibody import (
     mass_at_first,
@@ -54,8 +55,7 @@ _TRUST = 30.0
 """Time for which a file is assumed to exist [s]."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedDescription:
+class NamedDescription(Struct, frozen=True, kw_only=True):
     """URDF text of a multibody and the settings it has no elements for; independent of its pose."""
 
     names: MultibodyNames
@@ -77,7 +77,7 @@ class NamedDescription:
     def __reduce__(self) -> tuple[object, ...]:
         if KEPT_FILES.are_in(self.text):
             raise TypeError("the description names files of this process")
-        return (_rebuild, ({field.name: getattr(self, field.name) for field in fields(self)},))
+        return (_rebuild, (asdict(self),))
 
 
 def _rebuild(values: dict[str, Any]) -> NamedDescription:

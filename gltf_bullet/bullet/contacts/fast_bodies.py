@@ -184,16 +184,16 @@ _Ray: TypeAlias = tuple[int, list[float], list[float]]
 """Row of a path, start and end [m]."""
 _Hit: TypeAlias = tuple[Any, ...]
 """A hit as ``rayTestBatch`` returns it."""
-Stop: TypeAlias = tuple[int, int, int]
+Obstacle: TypeAlias = tuple[int, int, int]
 """Row of a body, and body id and link of the obstacle."""
 
 
 class FastState(NamedTuple):
     """State of :class:`FastBodies` between two steps."""
 
-    stops: tuple[tuple[Stop, int], ...]
+    stops: tuple[tuple[Obstacle, int], ...]
     """Bodies put back to an obstacle in the last step, each with the number of earlier times."""
-    passes: frozenset[Stop]
+    ignored_obstacles: frozenset[Obstacle]
     """Bodies and obstacles without contact there: the user lets them pass, by an engine filter."""
     pause: float = 0.0
     """Number of steps in which no body can become fast."""
@@ -232,7 +232,7 @@ class FastBodies:
             may_meet,
             set_pair_restitution,
         )
-        self.is_any = free.motion.is_watched
+        self.is_any = free.motion.may_tunnel
         """True if any body can ever be too fast."""
         self.state = NOTHING
         self._time_step = 0.0
@@ -266,7 +266,7 @@ class FastBodies:
 
     def _trace(self, rows: Sequence[int]) -> None:
         fast = [self._path(row) for row in rows]
-        stops: dict[Stop, int] = {}
+        stops: dict[Obstacle, int] = {}
         former = dict(self.state.stops)
         for path, hits in zip(fast, self._cast(fast), strict=True):
             share, first = 1.0, None
@@ -285,7 +285,7 @@ class FastBodies:
                 elif self._meets_fixed(path.row, first[0], first[1]):
                     self._slide_along(path, np.array(first[4]))
         if stops or self.state.stops:
-            self._set_stops(FastState(tuple(stops.items()), self.state.passes))
+            self._set_stops(FastState(tuple(stops.items()), self.state.ignored_obstacles))
 
     def _set_stops(self, state: FastState) -> None:
         """Set the state; bodies that were put back begin the next step at a surface."""
@@ -322,13 +322,13 @@ class FastBodies:
     def _stops(self, row: int, body: int, link: int) -> bool:
         """Return True if an obstacle stops the body."""
         met = (row, body, link)
-        if met in self.state.passes or not self._groups_that_meet(row, body, link):
+        if met in self.state.ignored_obstacles or not self._groups_that_meet(row, body, link):
             return False
         if dict(self.state.stops).get(met, 0) >= _MOST_TRIES and not pybullet.getContactPoints(
             self.ids[row], body, physicsClientId=self._client_id
         ):
             # It was put there step after step without any contact: a filter of the caller.
-            self.state = self.state._replace(passes=self.state.passes | {met})
+            self.state = self.state._replace(ignored_obstacles=self.state.ignored_obstacles | {met})
             return False
         return True
 

@@ -7,20 +7,20 @@ change how its other scenes evolve.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.session import EngineLink, SolidLink
-from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, Issue, JsonPointer, note
 from gltf_bullet.model import may_collide
 from gltf_bullet.planning.contacts.touching_boxes import touching_boxes
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import Vec3
 
-BODIES_OVERLAP = IssueKind(
+BODIES_OVERLAP = note(
     "BODIES_OVERLAP",
-    Severity.INFO,
     "the body begins {depth:.3g} m deep inside of node {other}, to which no joint connects it; it "
     "is let out slowly",
 )

@@ -19,11 +19,10 @@ import pybullet
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.session import EngineLink
-from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, warning
 
-SQUEEZED = IssueKind(
+SQUEEZED = warning(
     "SQUEEZED",
-    Severity.WARNING,
     "the body is squeezed: node {other}, which nothing can push back, presses it {depth:.3g} m "
     "deep into what is behind it; they pass through each other until they are apart",
 )

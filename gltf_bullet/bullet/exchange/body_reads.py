@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 import pybullet
+from msgspec import Struct
+from msgspec import field as msgspec_field
 
 from gltf_bullet.bullet.exchange.native_calls import NativeWorld
 from gltf_bullet.bullet.session import EngineLink, EngineSession
@@ -18,13 +18,12 @@ _FORCE = 20
 """Column of the normal force [N] among those of a contact, which begin with bodies and links."""
 
 
-@dataclass(slots=True)
-class BodyReads:
+class BodyReads(Struct):
     """Reads of one body, each with the place of its first number."""
 
-    states: dict[int, int] = field(default_factory=dict)
+    states: dict[int, int] = msgspec_field(default_factory=dict)
     """By link, -1 for the base: position [3], rotation xyzw, velocity [3] and spin [3]."""
-    joints: dict[int, tuple[int, int]] = field(default_factory=dict)
+    joints: dict[int, tuple[int, int]] = msgspec_field(default_factory=dict)
     """By link: coordinate and velocity."""
 
     def numbers(self, client_id: int, body: int) -> list[int]:

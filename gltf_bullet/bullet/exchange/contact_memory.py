@@ -1,16 +1,22 @@
-"""Memory of the kernels about contacts, reused while the same links touch each other."""
+"""Memory of the kernels about contacts, reused whenever the same links touch each other."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pybullet
+from msgspec import Struct
 
+from gltf_bullet.numba_aot import addresses, size_of
 from gltf_bullet.solver import contact_following as following
 from gltf_bullet.solver.contact_following import PASSES_ON, ROW_SIZE, SORT
-from gltf_bullet.solver.engine import contact_table
+from gltf_bullet.solver.engine.contact_table import (
+    MOST_TABLES,
+    ContactTables,
+    contact_tables_at,
+    make_contact_table,
+)
 from gltf_bullet.solver.entries import follow_contacts
 from gltf_bullet.solver.islands import FREE
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -18,15 +24,11 @@ from gltf_bullet.transforms import FloatArray, IntArray
 TouchMemory = tuple[IntArray, FloatArray]
 """Integers and floats with the layout of ``solver.engine.contact_table``."""
 
-TouchPattern = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
-"""Body and link of all links with contacts, flattened; and the pairs of these with contacts."""
-
-NO_CONTACTS: TouchMemory = (np.zeros(0, dtype=np.int64), np.zeros(0))
-"""Empty memory."""
+TouchPattern = tuple[bytes, bytes]
+"""Body and link of all links with contacts; and the pairs of these with contacts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundContacts:
+class FoundContacts(Struct, frozen=True, kw_only=True):
     """Contacts of a step as Python has found them, for the kernels."""
 
     rows: FloatArray
@@ -45,7 +47,37 @@ class FoundContacts:
     """Bodies whose contacts the solve includes, also those without any yet."""
 
 
-def make_memory(found: FoundContacts, room: int) -> TouchMemory:
+class TouchMemories:
+    """The contact tables of a scene, by which kernels know the contacts of earlier steps."""
+
+    def __init__(self) -> None:
+        self.numbers: IntArray = np.zeros(size_of(ContactTables), dtype=np.int64)
+        """The :class:`ContactTables`."""
+        self._tables = contact_tables_at(self.numbers, 0)
+        self._kept: dict[int, tuple[TouchMemory, TouchPattern]] = {}
+        """By the address of the integers."""
+
+    def forget(self) -> None:
+        """Drop all, as the world has changed."""
+        self._tables.count = 0
+        self._kept.clear()
+
+    def add(self, found: FoundContacts, room: int) -> None:
+        """Add what Python has found; it replaces what was found for the same links.
+
+        ``room``: largest number of contacts.
+        """
+        memory, pattern = _make_memory(found, room)
+        known = self._tables.tables[:, : self._tables.count].T.tolist()
+        others = [row for row in known if self._kept[row[0]][1] != pattern]
+        rows = [addresses(*memory), *others[: MOST_TABLES - 1]]
+        kept = {row[0]: self._kept[row[0]] for row in rows[1:]}
+        self._kept = {rows[0][0]: (memory, pattern), **kept}
+        self._tables.count = len(rows)
+        self._tables.tables[:, : len(rows)] = np.array(rows, dtype=np.int64).T
+
+
+def _make_memory(found: FoundContacts, room: int) -> tuple[TouchMemory, TouchPattern]:
     """Make the memory, valid while the same links touch; ``room``: largest number of contacts."""
     bodies = np.array(found.links, dtype=np.int64).reshape(-1, 2)[:, 0]
     states = np.array(found.states, dtype=np.int64)
@@ -75,7 +107,7 @@ def make_memory(found: FoundContacts, room: int) -> TouchMemory:
     for k, (body, _, factor) in enumerate(found.free):
         if body >= 0:
             values[k, FREE.gain] = factor
-    return contact_table.make_contact_table(
+    memory = make_contact_table(
         names,
         states[order],
         np.array(found.numbers, dtype=np.int64).reshape(-1, 3)[order],
@@ -85,40 +117,7 @@ def make_memory(found: FoundContacts, room: int) -> TouchMemory:
         active,
         room,
     )
-
-
-def _pattern_of(marks: IntArray, count: int, links: int) -> TouchPattern:
-    """Make the key that identifies a set of links with the same contacts between them.
-
-    Args:
-        marks: As :data:`SORT` leaves them.
-        count: Number of contacts.
-        links: Number of links with contacts.
-    """
-    marked = following.marks_at(marks, 0)
-    start, sides = marked.links, marked.sides
-    names = marks[start : start + 2 * links].tolist()
-    pairs = marks[sides : sides + 2 * count].tolist()
-    return tuple(names), tuple(dict.fromkeys(zip(pairs[::2], pairs[1::2], strict=True)))
-
-
-def contacts_of(rows: FloatArray, bodies: Set[int]) -> FloatArray:
-    """Return contacts with a side on some bodies; ``rows``: the world's, ROW_SIZE each."""
-    ends = zip(rows[::ROW_SIZE].tolist(), rows[1::ROW_SIZE].tolist(), strict=True)
-    own = [first in bodies or second in bodies for first, second in ends]
-    return rows if all(own) else rows.reshape(-1, ROW_SIZE)[own].ravel()
-
-
-def contact_pattern(rows: FloatArray, marks: IntArray) -> TouchPattern:
-    """Return the pattern of contacts.
-
-    Args:
-        rows: The contacts, ROW_SIZE numbers each.
-        marks: Scratch, with room for them: see ``contact_following.places``.
-    """
-    count = len(rows) // ROW_SIZE
-    links = int(follow_contacts(rows, count, marks, rows, marks, rows, SORT))
-    return _pattern_of(marks, count, links)
+    return memory, (names.tobytes(), pairs[changes].tobytes())
 
 
 def with_body_ids(rows: FloatArray, code: Mapping[int, int]) -> FloatArray:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from struct import Struct
 from typing import TypeAlias
 
+import numpy as np
 import pybullet
 
 from gltf_bullet.solver.articulation_arrays import ANCHOR, FLOATING, STATE_SIZES
@@ -31,7 +32,6 @@ class JointCommands:
         motor_targets: FloatArray,
         motor_bounds: FloatArray,
         own_motors: IntArray,
-        externally_driven: Callable[[], list[float]],
     ) -> None:
         """Prepare the calls.
 
@@ -41,8 +41,7 @@ class JointCommands:
             commands: Forces of the solve, body by body: axes, spherical joints [3], free base [6].
             motor_targets: Velocities in the same order.
             motor_bounds: Largest forces of the motors, likewise; 0 without a motor.
-            own_motors: Receives 1 for axes with a motor of ours, likewise.
-            externally_driven: Returns which axes are externally driven, likewise.
+            own_motors: 1 for axes with a motor of ours, likewise; others may have the user's.
         """
         self.client_id = client_id
         self.targets: list[Target] = [
@@ -57,11 +56,7 @@ class JointCommands:
         self._commands = commands
         self._motor_targets = motor_targets
         self._motor_bounds = motor_bounds
-        self._own_motors, self._externally_driven = own_motors, externally_driven
-        self.has_motors = False
-        """True if some axis may have a motor of ours."""
-        self._motor_axes: set[tuple[int, int]] = set()
-        """Axes (body, link) that have a motor of ours at present; others may have the user's."""
+        self._own_motors = own_motors
 
     def apply(self) -> None:
         """Apply the forces that the solve has found."""
@@ -108,37 +103,24 @@ class JointCommands:
         of 24 ragdolls dropped at 60 Hz). Externally driven axes keep their motors: without, a robot
         under ``POSITION_CONTROL`` fell to the floor (measured).
         """
-        targets: list[float] = self._motor_targets.tolist()
-        bounds: list[float] = self._motor_bounds.tolist()
-        externally_driven, at = self._externally_driven(), 0
+        wanted = (self._motor_bounds != 0.0) | (self._own_motors != 0)
+        if not wanted.any():
+            return
+        at = 0
         for body, axes, balls, floats in self.targets:
-            end = at + len(axes)
-            self._motor_axes -= {
-                (body, axes[k]) for k in range(len(axes)) if externally_driven[at + k]
-            }
-            ours = [
-                (axis, target, bound)
-                for axis, target, bound in zip(axes, targets[at:end], bounds[at:end], strict=True)
-                if bound or (body, axis) in self._motor_axes
-            ]
+            ours = (at + np.flatnonzero(wanted[at : at + len(axes)])).tolist()
             if ours:
+                bounds = self._motor_bounds[ours]
                 pybullet.setJointMotorControlArray(
                     body,
-                    [axis for axis, _, _ in ours],
+                    [axes[k - at] for k in ours],
                     pybullet.VELOCITY_CONTROL,
-                    targetVelocities=[target for _, target, _ in ours],
-                    forces=[bound for _, _, bound in ours],
+                    targetVelocities=self._motor_targets[ours].tolist(),
+                    forces=bounds.tolist(),
                     physicsClientId=self.client_id,
                 )
-            for axis, _, bound in ours:
-                (self._motor_axes.add if bound else self._motor_axes.discard)((body, axis))
-            self._own_motors[at:end] = [(body, axis) in self._motor_axes for axis in axes]
-            at = end + 3 * len(balls) + 6 * bool(floats)
-        self.has_motors = bool(self._motor_axes)
-
-    def forget(self) -> None:
-        """Set our motors anew in the next step: it follows a restored state."""
-        self.has_motors = bool(self._motor_axes)
+                self._own_motors[ours] = bounds != 0.0
+            at += len(axes) + 3 * len(balls) + 6 * bool(floats)
 
     def pushes(self) -> Pushes:
         """Return the forces that were applied last."""

@@ -191,8 +191,8 @@ def joint_tables(
 def scene_plan(
     joints: JointTables,
     body_ids: Sequence[int],
-    commands: int,
-    motors: int,
+    commands: Sequence[int],
+    own_motors: int,
     starts: Sequence[int],
     loops: Sequence[IntArray] = (),
 ) -> IntArray:
@@ -201,8 +201,9 @@ def scene_plan(
     Args:
         joints: Of its bodies.
         body_ids: Of these, in that order.
-        commands: First number of the forces in the work array.
-        motors: The same of what the engine's motors exert.
+        commands: First number in the work array of the forces, then of the targets, of the bounds
+            and of the forces of motors.
+        own_motors: First switch of motors that are ours.
         starts: Bodies whose contacts belong to the solve.
         loops: Records of the constraints that close loops.
     """
@@ -214,7 +215,8 @@ def scene_plan(
     numbers: IntArray = np.concatenate([*parts, switches])
     plan = plan_at(numbers, 0)
     plan.body_count, plan.bodies = len(body_ids), PLAN_SIZE
-    plan.commands, plan.motors = commands, motors
+    plan.commands, plan.motor_targets, plan.motor_bounds, plan.motors = commands
+    plan.own_motors = own_motors
     plan.loop_count, plan.loops = len(loops), PLAN_SIZE + bodies.size + len(joints.tables)
     plan.start_count, plan.starts = len(switches), len(numbers) - len(switches)
     return numbers

@@ -27,8 +27,7 @@ from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.solver.articulation_arrays import LINK, POSE
 from gltf_bullet.solver.articulation_step import VIOLATED
-from gltf_bullet.solver.entries import prepare
-from gltf_bullet.solver.scene_table import EVALUATE
+from gltf_bullet.solver.entries import evaluate
 from gltf_bullet.transforms import FloatArray, cross
 
 NATIVE_LIMIT_FORCE = 1e9
@@ -77,7 +76,7 @@ class Articulation:
         self.record: ArticulationLayout = arena.records[number]
         self.body_ids = tuple(body_ids)
         self._native: dict[int, tuple[float, float]] = {}
-        self.is_watching = False
+        self.has_recovering_limits = False
         """True while some axis returns from a violation of its limits."""
         self._recovering = b""  # rows that did so when the engine's limits were set last
 
@@ -146,7 +145,7 @@ class Articulation:
 
     def follow(self) -> None:
         """Update poses, velocities, mass matrix and rows from a state that was read."""
-        prepare(self.arena.alone, EVALUATE, self.number, 0, 0, 0, 0, 0)
+        evaluate(self.arena.alone, self.number)
 
     def read(self) -> FrameStates:
         """Read the engine; return poses, velocities and inertias of all frames."""
@@ -234,7 +233,7 @@ class Articulation:
     def recover(self, violated: npt.NDArray[np.bool_]) -> None:
         """Let such limits be restored gradually."""
         self.rows.recovering[:] = violated
-        self.is_watching = True
+        self.has_recovering_limits = True
 
     def refresh_native_limits(self) -> None:
         """Set the engine's limits, which support the solve, on axes that are inside of theirs.
@@ -244,7 +243,7 @@ class Articulation:
         for limit in self._native_limits():
             self._set_native(limit)
         self._recovering = self.rows.recovering.tobytes()
-        self.is_watching = bool(self.rows.recovering.any())
+        self.has_recovering_limits = bool(self.rows.recovering.any())
 
     def _native_limits(self) -> list[_NativeLimit]:
         rows, found = self.rows, []

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,7 @@ from gltf_bullet.planning.joints.articulation_plan import (
 )
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
 from gltf_bullet.planning.joints.rows import RowMetric, limit_range
+from gltf_bullet.records import replace
 from gltf_bullet.solver.articulation_arrays import (
     ANCHOR,
     ANGLE,
@@ -102,7 +102,7 @@ def build_arrays(
     packed: list[Packed] = []
     done = 0
     for frames, (start, size) in zip(all_frames, states, strict=True):
-        given = {"state": start, **commands.places(done)}
+        given = {"state": start, **commands.command_offsets(done)}
         packed.append(_pack_articulation(frames, anchor_states, columns, size, given))
         done += frames.dof_count
     offsets = [record.offset for record in packed]

@@ -268,7 +268,7 @@ class ArticulationSet(JointedLinks):
             self.solver.close_loops()
         self.solver.has_closed = False
         for articulation in self.articulations:
-            if articulation.is_watching:
+            if articulation.has_recovering_limits:
                 articulation.after_step()
 
     @property
@@ -280,7 +280,7 @@ class ArticulationSet(JointedLinks):
     def needs_every_step(self) -> bool:
         """True if :meth:`after_step` has something to do after every step."""
         for articulation in self.articulations:  # noqa: SIM110  # asked in every step
-            if articulation.is_watching:
+            if articulation.has_recovering_limits:
                 return True
         return False
 
@@ -454,7 +454,7 @@ class ArticulationSet(JointedLinks):
         motors = arena.ints[arena.own_motors].copy()  # these describe the engine's present motors
         arena.ints[:], arena.floats[:] = moment.ints, moment.floats
         arena.ints[arena.own_motors] = motors
-        self.solver.forget_motors()
+        self.solver.io.forget_bases()
         for articulation in self.articulations:
             articulation.follow_recovery()
         return True
@@ -468,7 +468,7 @@ class ArticulationSet(JointedLinks):
         for articulation, is_ours in zip(self.articulations, are_ours, strict=True):
             articulation.motor_force_is_old[:] = 1.0
             articulation.idle_steps[is_ours] = OLD_READING
-        self.solver.forget_motors()
+        self.solver.io.forget_bases()
         for articulation in self.articulations:
             articulation.follow_recovery()
         self.controls.restore_drives(state.drives)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pybullet
@@ -22,6 +22,7 @@ from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit, Physic
 from gltf_bullet.planning.joints.articulation_plan import DofPlan, JointPlan
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.joints.rows import limit_range, needs_other_rows
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import FloatArray, quat_from_rotation_vector
 
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
-from gltf_bullet.bullet.joints.solving.scene_islands import ALL_STAGES, cells_of
+from gltf_bullet.bullet.joints.solving.scene_islands import cells_of
 from gltf_bullet.bullet.joints.solving.world_contacts import WorldContacts
 from gltf_bullet.bullet.session import EngineSettings
-from gltf_bullet.numba_aot import IntTable
+from gltf_bullet.numba_aot import IntTable, address_of
 from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.engine.stepping import (
     AT_ONCE,
@@ -27,31 +27,35 @@ from gltf_bullet.solver.engine.stepping import (
     FIND_CONTACTS,
     FORCES,
     READ,
-    STEP,
     WHOLE_STEP,
     advance,
+    advance_worlds,
 )
 from gltf_bullet.solver.entries import prepare, solve
-from gltf_bullet.solver.scene_table import PREPARE, SCENE
+from gltf_bullet.solver.scene_table import PREPARE_ROWS, SCENE, SOLVE_ALL
 
-_PATIENCE = 8
+_RETRY_INTERVAL = 8
 """Number of steps after which kernels try again a scene whose contacts they did not know."""
 _CANNOT = outcomes.REFUSED | outcomes.STATE_LOST
 """Outcomes if the engine did not answer or has lost a body: reading each scene shows which one."""
 _STEPPED = outcomes.STEPPED
 
 
+NOTHING, BEFORE_ENGINE, AFTER_ENGINE = range(3)
+"""Where kernels have left an engine step."""
+
+
 class MadeSteps(NamedTuple):
     """Result of whole steps that kernels have made."""
 
-    over: int
+    finished: int
     """Number of finished steps."""
     part: int = 0
     """Number of finished engine steps of the next one."""
-    is_open: bool = False
-    """True if one more engine step was begun, which Python has to finish."""
-    is_stepped: bool = False
-    """True if kernels have made the engine's step of that one too."""
+    pending: int = NOTHING
+    """What Python has to finish of one more engine step: NOTHING, from BEFORE_ENGINE or from
+    AFTER_ENGINE on.
+    """
 
 
 _NONE_MADE, _ONE_MADE = MadeSteps(0), MadeSteps(1)
@@ -67,7 +71,7 @@ class _KernelTable:
         self._table: IntTable = self.solvers[0].row
         self._cells = self.solvers[0].islands.cells
 
-    def now(self) -> tuple[IntTable, memoryview]:
+    def scene_rows(self) -> tuple[IntTable, memoryview]:
         """Return the table, and the same numbers as a flat view, which Python reads faster.
 
         The table of one scene is its own row: kernels write directly into the scene's.
@@ -81,20 +85,6 @@ class _KernelTable:
             self._cells = cells_of(self._table)
         return self._table, self._cells
 
-    def recall_contacts(self, table: IntTable) -> bool:
-        """Look up the contacts of scenes whose touching links are not those of the last step.
-
-        Args:
-            table: Table of these scenes, as kernels have left it.
-
-        Returns:
-            True if all were found among earlier steps': kernels may try again.
-        """
-        rows = self.solvers[0].contacts.fetch()
-        unknown = np.flatnonzero(table[:, SCENE.touching] < 0).tolist()
-        known = [k for k in unknown if self.solvers[k].recall_contacts(rows)]
-        return len(known) == len(unknown)
-
 
 class JointSteps:
     """The joints of one scene, or of several in one world, in the order of their steps."""
@@ -104,13 +94,13 @@ class JointSteps:
         self._table = _KernelTable([scene.solver for scene in scenes])
         self._solvers = self._table.solvers
         self._is_one = len(self._solvers) == 1
-        self._turn = 0
+        self._steps_until_retry = 0
 
     def is_as_known(self) -> bool:
-        """Return True if the world and the scenes' bodies are those of ``EngineIo.learn``."""
+        """Return True if world and bodies are those of ``EngineIo.accept_settings``."""
         if not all(solver.is_native for solver in self._solvers):
             return False
-        return not advance(self._table.now()[0], CHECK_WORLD, 0.0, 0.0, 0.0, 0.0)
+        return not advance(self._table.scene_rows()[0], CHECK_WORLD, 0.0, 0.0, 0.0, 0.0)
 
     # --- the forces of one engine step --------------------------------------------------------
 
@@ -128,9 +118,9 @@ class JointSteps:
             scene.move_anchors(dt)
         solvers: Sequence[JointSolver] = self._solvers
         for solver in solvers:
-            if solver.io.is_blind:
-                solver.io.look_around()
-        known = self._known()
+            if solver.io.skips_contacts:
+                solver.io.recheck_contacts()
+        known = self._with_contact_tables()
         if known and not known[0].contacts.has_foreign_constraints():
             done = self._solve_in_kernels(known, dt, gravity)
             solvers = [solver for solver in solvers if solver not in done]
@@ -139,14 +129,14 @@ class JointSteps:
         for scene in self.scenes:
             scene.tighten_loops()
 
-    def _known(self) -> list[JointSolver]:
+    def _with_contact_tables(self) -> list[JointSolver]:
         """Return the scenes whose contacts kernels probably have in memory."""
         # Contacts between scenes are tracked in Python only: kernels try again now and then.
-        self._turn = (self._turn + 1) % _PATIENCE
+        self._steps_until_retry = (self._steps_until_retry - 1) % _RETRY_INTERVAL
         known = [
             solver
             for solver in self._solvers
-            if solver.is_undisturbed and (solver.is_known or not self._turn)
+            if solver.is_undisturbed and (solver.has_contact_table or not self._steps_until_retry)
         ]
         if len(known) < len(self._solvers):
             known = [solver for solver in known if not solver.contacts.is_reached]
@@ -157,12 +147,8 @@ class JointSteps:
     ) -> Sequence[JointSolver]:
         """Solve scenes by kernels; return those that were solved."""
         group = self._table if len(solvers) == len(self._solvers) else _KernelTable(solvers)
-        table, _ = group.now()
+        table, _ = group.scene_rows()
         found = int(advance(table, FORCES, dt, *gravity))
-        if found & outcomes.NEW_CONTACTS and not found & _CANNOT:
-            group.recall_contacts(table)
-            table, _ = group.now()
-            found = int(advance(table, FORCES, dt, *gravity))
         if found & _CANNOT:
             return ()
         if found & outcomes.NEW_CONTACTS:
@@ -173,15 +159,16 @@ class JointSteps:
                 return ()
             table = table[known]
             found = int(advance(table, FORCES & ~(READ | FIND_CONTACTS), dt, *gravity))
-        _take(solvers, table, found, dt, gravity)
+        _store_results(solvers, table, found, dt, gravity)
         return solvers
 
     # --- whole steps --------------------------------------------------------------------------
 
-    def make(self, settings: EngineSettings, count: int, parts: int = 1) -> MadeSteps:
+    def begin(self, settings: EngineSettings, count: int, parts: int) -> int:
         """Make the world's next steps in one call, as long as nothing in them needs Python.
 
-        Call it only if nothing else acts in these steps, and after ``EngineIo.learn``.
+        Call it only if nothing else acts in these steps, and after ``EngineIo.accept_settings``;
+        then :meth:`finish`.
 
         Args:
             settings: Settings of the world in an engine step.
@@ -189,50 +176,46 @@ class JointSteps:
             parts: Number of engine steps in each.
 
         Returns:
+            The outcome of the last one: see :mod:`gltf_bullet.solver.outcomes`.
+        """
+        table, stages = self._prepare(count, parts)
+        gx, gy, gz = settings.gravity
+        return advance(table, stages, settings.time_step, gx, gy, gz)
+
+    def _prepare(self, count: int, parts: int) -> tuple[IntTable, int]:
+        stages, steps = WHOLE_STEP, min(count, AT_ONCE)
+        if not self._is_one:
+            stages |= BY_SCENE
+        for solver in self._solvers:
+            io = solver.io
+            if io.skips_contacts:
+                io.recheck_contacts()
+            if solver.external_forces:
+                steps = 1
+        islands = self._solvers[0].islands
+        # Spelled out for one scene: of a cart-pole's step a call is a hundredth.
+        table, cells = (islands.row, islands.cells) if self._is_one else self._table.scene_rows()
+        cells[SCENE.steps], cells[SCENE.parts] = steps, parts
+        return table, stages
+
+    def finish(self, found: int, settings: EngineSettings, parts: int) -> MadeSteps:
+        """Process the outcome of :meth:`begin`.
+
+        Returns:
             The steps that were made: none if the world or its contacts have changed.
 
         Raises:
             EngineError: A force is not finite; the engine was given nothing.
         """
-        dt, gravity = settings.time_step, settings.gravity
-        stages = WHOLE_STEP
-        if not self._is_one:
-            stages |= BY_SCENE
-        steps = min(count, AT_ONCE)
-        solvers = self._solvers
-        for solver in solvers:
-            io = solver.io
-            if io.is_blind:
-                io.look_around()
-            if io.commands.has_motors:  # they are set between the solve and the engine's step
-                if parts > 1:
-                    return _NONE_MADE
-                stages &= ~STEP
-                steps = 1
-            elif solver.external_forces:
-                steps = 1
+        dt, gravity, solvers = settings.time_step, settings.gravity, self._solvers
         islands = solvers[0].islands
-        # Spelled out for one scene: of a cart-pole's step a call is a hundredth.
-        table, cells = (islands.row, islands.cells) if self._is_one else self._table.now()
-        cells[SCENE.steps], cells[SCENE.parts] = steps, parts
-        gx, gy, gz = gravity
-        found = advance(table, stages, dt, gx, gy, gz)
-        if (
-            found & outcomes.NEW_CONTACTS
-            and not found & _CANNOT
-            and self._table.recall_contacts(table)
-        ):
-            table, cells = self._table.now()
-            cells[SCENE.steps], cells[SCENE.parts] = steps, parts
-            found = advance(table, stages, dt, gx, gy, gz)
-        made = int(not found & outcomes.NOT_MADE)
-        if stages & STEP:
-            made = cells[SCENE.steps] * parts + cells[SCENE.part]
+        table, cells = (islands.row, islands.cells) if self._is_one else self._table.scene_rows()
+        made = cells[SCENE.steps] * parts + cells[SCENE.part]
         if found & outcomes.NOT_MADE:  # unless a body is lost, it was the first
             return MadeSteps(*divmod(made, parts)) if made else _NONE_MADE
         if found & _STEPPED and not found & ~outcomes.OVER:  # most steps of all
             for solver in solvers:
-                solver.is_known = True
+                solver.has_contact_table = True
                 solver.note(dt, gravity)
                 if solver.external_forces and made >= parts:
                     solver.end_step()
@@ -241,15 +224,39 @@ class JointSteps:
                 if found & outcomes.SENSED:
                     solvers[0].pairs_seen = cells[SCENE.pairs]
             return _ONE_MADE if made == parts == 1 else MadeSteps(*divmod(made, parts))
-        _take(solvers, table, found, dt, gravity)
+        _store_results(solvers, table, found, dt, gravity)
         if found & outcomes.LOOPS_CHECKED:  # only in calls for one scene
             solvers[0].has_closed = True
-            solvers[0].take_closed(found)
-        over, part = divmod(made - 1, parts)
-        return MadeSteps(over, part, is_open=True, is_stepped=bool(found & _STEPPED))
+            solvers[0].write_closed_loops(found)
+        finished, part = divmod(made - 1, parts)
+        return MadeSteps(finished, part, AFTER_ENGINE if found & _STEPPED else BEFORE_ENGINE)
 
 
-def _take(
+def begin_in_worlds(
+    calls: Sequence[tuple[JointSteps, EngineSettings, int, int]],
+) -> list[int]:
+    """Call :meth:`JointSteps.begin` for scenes that are alone in their worlds, all at once.
+
+    Args:
+        calls: The joints of each scene, and the arguments.
+
+    Returns:
+        The outcome of each.
+    """
+    if not calls:
+        return []
+    rows, settings = list[int](), list[float]()
+    for joints, engine, count, parts in calls:
+        _, stages = joints._prepare(count, parts)  # noqa: SLF001
+        rows += (*joints._solvers[0].islands.place, stages, 0)  # noqa: SLF001
+        settings += (engine.time_step, *engine.gravity)
+    table = np.array(rows, dtype=np.int64).reshape(-1, 4)
+    advance_worlds(table, np.array(settings), address_of(advance))
+    found: list[int] = table[:, 3].tolist()
+    return found
+
+
+def _store_results(
     solvers: Sequence[JointSolver],
     table: IntTable,
     found: int,
@@ -260,17 +267,19 @@ def _take(
     untold = found & outcomes.NOT_APPLIED
     if not found & ~outcomes.OVER:
         for solver in solvers:
-            solver.take(0, dt, gravity)
+            solver.store_results(0, dt, gravity)
         return
     columns = table[:, [SCENE.status, SCENE.touching]].tolist()
     for solver, (status, touching) in zip(solvers, columns, strict=True):
         solver.islands.cells[SCENE.touching] = touching
-        solver.take(status | untold, dt, gravity)
+        solver.store_results(status | untold, dt, gravity)
 
 
 def _solve_in_python(solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]) -> None:
     """Follow the contacts from scene to scene; islands that span several are solved once."""
-    solver_of = {solver.contacts: solver for solver in _passive_last(solvers) if solver.has_joints}
+    solver_of = {
+        solver.contacts: solver for solver in _transmitting_last(solvers) if solver.has_joints
+    }
     if len(solver_of) > 1:
         contacts = WorldContacts(solvers[0].client_id)
         for reader in solver_of:
@@ -287,7 +296,7 @@ def _solve_in_python(solvers: Sequence[JointSolver], dt: float, gravity: Sequenc
             continue
         joined = {}
         for number, reader in enumerate(touching.readers, start=1):
-            reader.is_reached = reader.is_passive
+            reader.is_reached = reader.only_transmits_forces
             other = solver_of.get(reader)
             is_free = other is not None and other not in solved and other not in alone
             if other is not None and is_free and touching.reaches_all(number):
@@ -306,8 +315,8 @@ def _solve_in_python(solvers: Sequence[JointSolver], dt: float, gravity: Sequenc
 def _solve_alone(solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]) -> None:
     """Solve scenes without contacts in one call."""
     table = np.concatenate([solver.row for solver in solvers])
-    prepare(table, PREPARE, 0, 0, dt, *gravity)
-    solve(table, ALL_STAGES, 0, 0, 0, dt)
+    prepare(table, PREPARE_ROWS, 0, 0, dt, *gravity)
+    solve(table, SOLVE_ALL, 0, 0, 0, dt)
     statuses: list[int] = table[:, SCENE.status].tolist()
     for k, solver in enumerate(solvers):
         if statuses[k] == outcomes.NEEDS_ROOM:
@@ -317,6 +326,6 @@ def _solve_alone(solvers: Sequence[JointSolver], dt: float, gravity: Sequence[fl
         solver.finish(status, dt, gravity)
 
 
-def _passive_last(solvers: Iterable[JointSolver]) -> list[JointSolver]:
+def _transmitting_last(solvers: Iterable[JointSolver]) -> list[JointSolver]:
     """Put scenes without drives and limits last: the solves of others may include them."""
-    return sorted(solvers, key=lambda solver: solver.contacts.is_passive)
+    return sorted(solvers, key=lambda solver: solver.contacts.only_transmits_forces)

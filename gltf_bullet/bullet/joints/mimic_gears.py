@@ -7,14 +7,13 @@ import contextlib
 import pybullet
 
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, warning
 from gltf_bullet.model import Joint
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.joints.axes import BALL
 
-JOINT_MIMICS = IssueKind(
+JOINT_MIMICS = warning(
     "JOINT_MIMICS",
-    Severity.WARNING,
     "the joint follows that of node {leader} by {how}; glTF has no such rule, other programs leave "
     "it free",
 )

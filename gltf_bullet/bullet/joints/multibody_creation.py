@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import NamedTuple
@@ -30,6 +29,7 @@ from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
 from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
+from gltf_bullet.records import replace
 from gltf_bullet.scene import NodeTree
 
 _RECIPE: MemoKey[_Recipe] = MemoKey("how a multibody is created, by articulation and number")

@@ -81,11 +81,11 @@ class CommandRoom(NamedTuple):
     size: int
     """Count of each, in all articulations."""
 
-    def places(self, done: int) -> dict[str, int]:
-        """First numbers of an articulation's tables, after ``done`` velocities of others."""
+    def command_offsets(self, first_dof: int) -> dict[str, int]:
+        """Offsets of an articulation's command tables; ``first_dof``: number of its first one."""
         names = ("command", "motor_target", "motor_bound", "motor_force")
-        found = {name: self.work + k * self.size + done for k, name in enumerate(names)}
-        return {**found, "own_motor": self.ints + done}
+        found = {name: self.work + k * self.size + first_dof for k, name in enumerate(names)}
+        return {**found, "own_motor": self.ints + first_dof}
 
 
 class ArraysStart(NamedTuple):
@@ -149,7 +149,7 @@ class SceneArrays:
         return np.zeros(self._start.work_size)
 
     def copied(self, world_from_anchor: Mapping[int, Pose]) -> SceneArrays:
-        """One more of the same before its first step, its anchors elsewhere, by node."""
+        """Return the initial arrays of another copy, with other poses of anchors by node."""
         # One that is copied has made no arrays.
         return changed(self, _world_from_anchor=world_from_anchor)
 
@@ -184,14 +184,6 @@ class SceneArrays:
         found: IntArray = getattr(self, array)[where].reshape(shape)
         return found
 
-    def externally_driven(self) -> list[float]:
-        """1 for axes that motors of others drive, in the order of commands."""
-        found: list[float] = []
-        for layout in self.records:
-            dofs = self.numbers(layout, "command_dof")
-            found += self.view(layout, "externally_driven")[dofs].tolist()
-        return found
-
     def memory(self) -> tuple[FloatArray, IntArray]:
         """A copy of what one step leaves to the next."""
         floats = [self.floats[layout.memory] for layout in self.records]
@@ -199,7 +191,7 @@ class SceneArrays:
         return np.concatenate([*floats, self.floats[self._cut_impulses]]), np.concatenate(flags)
 
     def recall(self, memory: tuple[FloatArray, IntArray]) -> None:
-        """Take back a :meth:`memory`."""
+        """Restore what :meth:`memory` returned."""
         floats, ints = memory
         for layout in self.records:
             own, flags = self.floats[layout.memory], self.numbers(layout, "row_recovering")
@@ -314,7 +306,7 @@ class ArticulationMoment:
     ints: IntArray
     floats: FloatArray
     taken: tuple[FloatArray, ...]
-    """Views of what says which axes motors of others drive now."""
+    """Views of what says which axes motors of the user drive now."""
     limit_edits: int
 
 

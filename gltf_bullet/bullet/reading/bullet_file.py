@@ -8,11 +8,11 @@ last chunk, ``DNA1``, has the layout of every structure.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -30,8 +30,7 @@ _BASIC: Final = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SavedMesh:
+class SavedMesh(Struct, frozen=True, eq=False):
     """A mesh as the engine collides with it, in the frame of its shape."""
 
     points: FloatArray
@@ -39,8 +38,7 @@ class SavedMesh:
     """Vertex indices, shape [m, 3]; ``None``: the convex hull of the points."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SavedBalls:
+class SavedBalls(Struct, frozen=True, eq=False):
     """The convex hull of balls, as which the engine stores MJCF's capsules."""
 
     shape_from_balls: FloatArray
@@ -51,8 +49,7 @@ class SavedBalls:
     """Radii [m], shape [k]."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Chunk:
+class _Chunk(Struct, frozen=True, eq=False):
     code: bytes
     start: int
     size: int

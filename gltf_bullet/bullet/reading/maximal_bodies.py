@@ -7,11 +7,11 @@ their restitution, contact spring and inertial frame (measured).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
 from typing import Any, Final
 
 import numpy as np
 import pybullet
+from msgspec.structs import astuple
 
 from gltf_bullet.bullet.reading.bullet_file import Record
 from gltf_bullet.bullet.reading.issues import MAXIMAL_BODY_UNREADABLE

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +31,8 @@ from gltf_bullet.convert.robot_folders import RobotFolders
 from gltf_bullet.convert.urdf_repairs import MOST_JOINTS, StatedInertia
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
+from gltf_bullet.private_folders import scratch_folder
+from gltf_bullet.records import replace
 
 # --- A child process loads a robot first, because some files end PyBullet's process ---------------
 #
@@ -56,6 +58,8 @@ _FORESEEN: Final = (
     "Couldn't parse vector3", "Workaround activated",
 )  # fmt: skip
 """Lines of PyBullet that are left out: our issues say the same better, or they do not matter."""
+_MOST_SECONDS: Final = 300.0
+"""[s] Most time on the wall that PyBullet may take for a robot."""
 _LONGEST: Final = 400
 """Largest number of characters of PyBullet's output in an issue."""
 
@@ -74,13 +78,18 @@ def try_robot(call: str, file: Path, *, fixed_base: bool, flags: int) -> str:
         flags: Flags of ``loadURDF``.
 
     Raises:
-        RefusedError: PyBullet raises, or its process ends.
+        RefusedError: PyBullet raises, its process ends, or it does not end in time.
     """
     if not sys.executable:  # Python within another program
         return ""
     arguments = (call, str(file.absolute()), str(int(fixed_base)), str(flags))
     with start(python_command(_PROGRAM, *arguments)) as done:
-        out, _ = done.communicate()
+        try:
+            out, _ = done.communicate(timeout=_MOST_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise RefusedError(f"it takes longer than {_MOST_SECONDS:g} s") from None
+        finally:
+            done.kill()
     said = out.decode("utf-8", "replace").replace(f"{file.parent}{os.sep}", "")
     if done.returncode == 0:
         return said
@@ -159,7 +168,7 @@ def read_robot(
         why = f"it has {robot.joint_count} joints; a multibody of the engine has {MOST_JOINTS}"
         diagnostics.report(ROBOT_REFUSED, ROOT, reader="PyBullet", why=why)
         raise ContainerError(str(path), diagnostics.issues)
-    with headless_world() as client, tempfile.TemporaryDirectory(prefix="gltf_bullet_") as folder:
+    with headless_world() as client, tempfile.TemporaryDirectory(dir=scratch_folder()) as folder:
         # PyBullet caches files by path for the life of the process.
         file = Path(folder) / f"robot.{robot.format}"
         robot.write(file)
@@ -190,7 +199,9 @@ def read_robot(
                 with_gravity=False,
                 # Files that we wrote for PyBullet have the content of files that the robot may
                 # name.
-                may_read=lambda found: found.parent == file.parent or folders.holds(found),
+                may_read=lambda found: (
+                    found.resolve().is_relative_to(file.parent.resolve()) or folders.holds(found)
+                ),
             )
         except pybullet.error as error:
             why = f"{error} (it has {len(robot.links)} links; one body can have 128)"

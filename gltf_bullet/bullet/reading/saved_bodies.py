@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pybullet
+from msgspec import Struct
 
 from gltf_bullet.bullet.reading.bullet_file import BulletFile, Record
+from gltf_bullet.private_folders import scratch_folder
 from gltf_bullet.transforms import Pose, Quat, Vec3
 
 _RIGID: Final = 1
@@ -23,8 +24,7 @@ _Key = tuple[bool, int, tuple[float, ...]]
 """True for maximal coordinates; number of links; position of the base, exact to the bit."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _SavedBody:
+class _SavedBody(Struct, frozen=True, eq=False):
     """A body of the file."""
 
     address: int
@@ -113,7 +113,7 @@ class SavedBodies:
 
 
 def _save(client_id: int) -> BulletFile:
-    with tempfile.TemporaryDirectory(prefix="gltf_bullet_") as folder:
+    with tempfile.TemporaryDirectory(dir=scratch_folder()) as folder:
         path = Path(folder) / "world.bullet"
         pybullet.saveBullet(str(path), physicsClientId=client_id)
         return BulletFile(path.read_bytes())

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,6 +46,7 @@ from gltf_bullet.convert.issues import NOT_IN_GLTF
 from gltf_bullet.convert.joints import swing_gap
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import EngineError
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
 # --- Present limits and damping of joints: ``getJointInfo`` returns those of creation -------------

@@ -9,13 +9,13 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pybullet
+from msgspec import Struct
 
 from gltf_bullet.bullet.rendering.stand_ins import StandIns
 from gltf_bullet.rendering.camera import Camera, ViewMatrices, picture_axes, view_matrices
@@ -47,8 +47,7 @@ SKY = (226, 232, 240)
 """Red, green and blue of the background."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RawPicture:
+class RawPicture(Struct, frozen=True, kw_only=True, eq=False):
     """A picture as arrays [height, width, ...], first row on top."""
 
     rgb: PixelArray

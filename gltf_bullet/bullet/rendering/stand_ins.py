@@ -7,11 +7,11 @@ pictures, with the same camera, are merged into those of the user's world, which
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pybullet
+from msgspec import Struct
 
 from gltf_bullet.bullet.rendering.visual_files import load_texture
 from gltf_bullet.bullet.rendering.visuals import mesh_arguments
@@ -22,8 +22,7 @@ from gltf_bullet.rendering.visual_plans import VisualMesh
 from gltf_bullet.transforms import FloatArray, IntArray, quats_from_matrices
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class StandIn:
+class StandIn(Struct, frozen=True, kw_only=True, eq=False):
     """A shape that is drawn for a link."""
 
     mesh: VisualMesh

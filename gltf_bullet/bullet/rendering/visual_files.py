@@ -22,6 +22,7 @@ import pybullet
 
 from gltf_bullet.bullet.kept_files import kept_file
 from gltf_bullet.disk_cache import is_kept, write_file
+from gltf_bullet.private_folders import scratch_folder
 from gltf_bullet.rendering.visual_plans import Texture, VisualMesh
 from gltf_bullet.transforms import FloatArray
 
@@ -40,7 +41,7 @@ _STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("no
 @contextmanager
 def _private_folder() -> Iterator[Path]:
     """Yield a folder that only this user can enter; delete it with all its contents."""
-    folder = Path(tempfile.mkdtemp(prefix="gltf_bullet_"))
+    folder = Path(tempfile.mkdtemp(dir=scratch_folder()))
     try:
         yield folder
     finally:
@@ -93,13 +94,17 @@ class MeshFiles:
     def path(self, mesh: VisualMesh) -> str:
         """Write a mesh to its file, until :meth:`clear`; return the path, always the same."""
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="gltf_bullet_"))
+            self._folder = Path(tempfile.mkdtemp(dir=scratch_folder()))
         try:
             self._folder.mkdir(mode=0o700)
+        except FileNotFoundError:  # of a process that this one was forked from and that has ended
+            self._folder.parent.mkdir(mode=0o700)
+            self._folder.mkdir(mode=0o700)
         except FileExistsError:
-            # It is ours since the last clear, unless somebody else has taken the name meanwhile.
-            if not _is_ours(self._folder):
-                raise
+            pass  # ours since the last clear, unless somebody else has taken the name meanwhile
+        for folder in (self._folder.parent, self._folder):
+            if not _is_ours(folder):
+                raise PermissionError(13, "somebody else has taken its name", str(folder))
         name = self._name_of_mesh.get(mesh.digest)
         path = None if name is None else self._folder / name
         if path is None or not path.exists():

@@ -12,13 +12,13 @@ because all kinds of visuals share the ids by content.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from weakref import ref
 
 import numpy as np
 import pybullet
+from msgspec import Struct
 
 from gltf_bullet.bullet.rendering.visual_files import MeshFiles, link_file, load_texture
 from gltf_bullet.bullet.session import EngineLink, EngineSession, known_session
@@ -43,8 +43,7 @@ from gltf_bullet.transforms import FloatArray, quats_from_matrices
 # --- Visual of a link of a named multibody, for its URDF text -------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkLook:
+class LinkLook(Struct, frozen=True, kw_only=True):
     """Visual of a link in URDF."""
 
     file: str = ""
@@ -62,8 +61,7 @@ NOTHING = LinkLook()
 # --- Links of a scene with meshes of its file -----------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ShownLink:
+class ShownLink(Struct, frozen=True, eq=False, kw_only=True):
     """A link that shows nodes of the file."""
 
     body_id: int

@@ -7,10 +7,10 @@ several children are searched by closest-point queries.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pybullet
+from msgspec import Struct
 
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape, SpherePlan
@@ -20,8 +20,7 @@ _PROBE_RADIUS = 1e-6
 """Radius [m] of the ball that represents a point in a closest-point query."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkColliders:
+class LinkColliders(Struct, frozen=True):
     """The colliders in one engine link."""
 
     nodes: tuple[int, ...]

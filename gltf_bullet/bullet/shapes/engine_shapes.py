@@ -22,21 +22,8 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.errors import EngineError
-from gltf_bullet.planning.shapes.shape_plans import (
-    BoxPlan,
-    BvhPlan,
-    CapsulePlan,
-    ConvexPartsPlan,
-    CylinderPlan,
-    HullPlan,
-    InfinitePlanePlan,
-    PlacedShape,
-    PointSet,
-    ShapePlan,
-    SpherePlan,
-    TriangleSet,
-    engine_pose,
-)
+from gltf_bullet.planning.shapes import shape_plans
+from gltf_bullet.private_folders import scratch_folder
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray
 
 # --- Corners of hulls that Bullet's rounding does not move ----------------------------------------
@@ -171,19 +158,23 @@ mesh from a file has no such limit: 250000 vertices, 498002 triangles in 3 s (me
 """
 
 # Passing the same list object again leaks nothing; a new one is leaked at every call (measured).
-_VERTEX_LISTS: dict[PointSet | TriangleSet, tuple[list[list[float]], list[int]]] = {}
+_VERTEX_LISTS: dict[
+    shape_plans.PointSet | shape_plans.TriangleSet, tuple[list[list[float]], list[int]]
+] = {}
 
-_HULLS = (HullPlan, ConvexPartsPlan)
+_HULLS = (shape_plans.HullPlan, shape_plans.ConvexPartsPlan)
 
 _FAR_AWAY = (0.0, 0.0, 1e6)
 """Position [m] where a temporary probe body touches nothing."""
 
 
-def margin_of(shapes: Sequence[PlacedShape]) -> float | None:
+def margin_of(shapes: Sequence[shape_plans.PlacedShape]) -> float | None:
     """Return the collision margin of a link with these shapes [m]; ``None``: Bullet's own."""
     if any(isinstance(placed.shape, _HULLS) for placed in shapes):
         return HULL_MARGIN
-    meshes = [placed.shape.mesh for placed in shapes if isinstance(placed.shape, BvhPlan)]
+    meshes = [
+        placed.shape.mesh for placed in shapes if isinstance(placed.shape, shape_plans.BvhPlan)
+    ]
     size = max(
         (float(np.ptp(mesh.points, axis=0).max(initial=0.0)) for mesh in meshes), default=1.0
     )
@@ -196,7 +187,7 @@ class EngineShapes:
 
     def __init__(self, client_id: int) -> None:
         self._client_id = client_id
-        self._id_by_content: dict[tuple[PlacedShape, ...], int] = {}
+        self._id_by_content: dict[tuple[shape_plans.PlacedShape, ...], int] = {}
         self._has_margin: set[int] = set()
         # ``resetSimulation`` and reconnecting void all ids silently. If no body of ours is left to
         # ask for, a ball of random size that only we know shows if this is still the same world.
@@ -230,7 +221,7 @@ class EngineShapes:
         pybullet.removeBody(body_id, physicsClientId=self._client_id)
         return bool(data) and abs(data[0][3][0] - self._sentinel_radius) < 1e-12
 
-    def shape_id(self, shapes: tuple[PlacedShape, ...]) -> int:
+    def shape_id(self, shapes: tuple[shape_plans.PlacedShape, ...]) -> int:
         """Return the engine shape of one placed shape or of a compound of primitives and hulls.
 
         Raises:
@@ -245,7 +236,7 @@ class EngineShapes:
         return known
 
     def settle_margin(
-        self, shape_id: int, shapes: tuple[PlacedShape, ...], body_id: int, link: int
+        self, shape_id: int, shapes: tuple[shape_plans.PlacedShape, ...], body_id: int, link: int
     ) -> None:
         """Set the margin of a hull or mesh; PyBullet needs a body that uses the shape for it."""
         if shape_id in self._has_margin:
@@ -258,7 +249,9 @@ class EngineShapes:
         )
         self._has_margin.add(shape_id)
 
-    def settle_margin_alone(self, shape_id: int, shapes: tuple[PlacedShape, ...]) -> None:
+    def settle_margin_alone(
+        self, shape_id: int, shapes: tuple[shape_plans.PlacedShape, ...]
+    ) -> None:
         """Set the margin of a hull that no body uses, by a temporary body."""
         if shape_id in self._has_margin:
             return
@@ -272,17 +265,17 @@ class EngineShapes:
         self.settle_margin(shape_id, shapes, body_id, -1)
         pybullet.removeBody(body_id, physicsClientId=self._client_id)
 
-    def _create_placed(self, shapes: tuple[PlacedShape, ...]) -> int:
+    def _create_placed(self, shapes: tuple[shape_plans.PlacedShape, ...]) -> int:
         if len(shapes) > 1:
             return self._create_compound(shapes)
-        shape, pose = shapes[0].shape, engine_pose(shapes[0])
+        shape, pose = shapes[0].shape, shape_plans.engine_pose(shapes[0])
         frame = {
             "collisionFramePosition": pose.translation,
             "collisionFrameOrientation": pose.rotation_xyzw,
         }
-        if isinstance(shape, ConvexPartsPlan):
+        if isinstance(shape, shape_plans.ConvexPartsPlan):
             return self._create_hulls([part.points for part in shape.parts], **frame)
-        if isinstance(shape, BvhPlan) and _is_large(shape.mesh):
+        if isinstance(shape, shape_plans.BvhPlan) and _is_large(shape.mesh):
             # Without the first flag a file is taken as a hull.
             flags = pybullet.GEOM_FORCE_CONCAVE_TRIMESH | pybullet.GEOM_CONCAVE_INTERNAL_EDGE
             return self._create_from_file(_mesh_obj(shape.mesh), flags=flags, **frame)
@@ -296,12 +289,12 @@ class EngineShapes:
         with _temporary_file(obj) as path:
             return self._create(pybullet.GEOM_MESH, fileName=path, **values)
 
-    def _create_compound(self, shapes: tuple[PlacedShape, ...]) -> int:
+    def _create_compound(self, shapes: tuple[shape_plans.PlacedShape, ...]) -> int:
         hulls = [point for placed in shapes for point in _hulls_in_body(placed)]
         others = [placed for placed in shapes if not isinstance(placed.shape, _HULLS)]
         if not others:
             return self._create_hulls(hulls)
-        poses = [engine_pose(placed) for placed in others]
+        poses = [shape_plans.engine_pose(placed) for placed in others]
         described = [self._arguments(placed.shape) for placed in others]
         with _temporary_file(parts_obj(hulls)) as path:
             names = [""] * len(others)
@@ -331,21 +324,21 @@ class EngineShapes:
             raise EngineError(f"createCollisionShape: {error}") from error
         return _checked(shape_id)
 
-    def _arguments(self, shape: ShapePlan) -> tuple[int, dict[str, Any]]:
+    def _arguments(self, shape: shape_plans.ShapePlan) -> tuple[int, dict[str, Any]]:
         match shape:
-            case BoxPlan(half_extents=half_extents):
+            case shape_plans.BoxPlan(half_extents=half_extents):
                 return pybullet.GEOM_BOX, {"halfExtents": half_extents}
-            case SpherePlan(radius=radius):
+            case shape_plans.SpherePlan(radius=radius):
                 return pybullet.GEOM_SPHERE, {"radius": radius}
-            case CapsulePlan(radius=radius, mid_height=height):
+            case shape_plans.CapsulePlan(radius=radius, mid_height=height):
                 return pybullet.GEOM_CAPSULE, {"radius": radius, "height": height}
-            case CylinderPlan(radius=radius, height=height):
+            case shape_plans.CylinderPlan(radius=radius, height=height):
                 return pybullet.GEOM_CYLINDER, {"radius": radius, "height": height}
-            case InfinitePlanePlan():
+            case shape_plans.InfinitePlanePlan():
                 return pybullet.GEOM_PLANE, {"planeNormal": [0.0, 0.0, 1.0]}
-            case HullPlan(vertices=vertices):
+            case shape_plans.HullPlan(vertices=vertices):
                 return pybullet.GEOM_MESH, {"vertices": _vertex_lists(vertices)[0]}
-            case BvhPlan(mesh=mesh):
+            case shape_plans.BvhPlan(mesh=mesh):
                 points, indices = _vertex_lists(mesh)
                 # Without the internal-edge flag a box sliding over a flat grid stops up to 54 %
                 # short and veers (measured).
@@ -354,7 +347,7 @@ class EngineShapes:
                     "indices": indices,
                     "flags": pybullet.GEOM_CONCAVE_INTERNAL_EDGE,
                 }
-            case ConvexPartsPlan():
+            case shape_plans.ConvexPartsPlan():
                 raise ValueError("convex parts are created from a file")
 
 
@@ -364,26 +357,30 @@ def _checked(shape_id: int) -> int:
     return shape_id
 
 
-def _vertex_lists(mesh: PointSet | TriangleSet) -> tuple[list[list[float]], list[int]]:
+def _vertex_lists(
+    mesh: shape_plans.PointSet | shape_plans.TriangleSet,
+) -> tuple[list[list[float]], list[int]]:
     known = _VERTEX_LISTS.get(mesh)
     if known is None:
-        indices = mesh.triangles.reshape(-1).tolist() if isinstance(mesh, TriangleSet) else []
+        indices = (
+            mesh.triangles.reshape(-1).tolist() if isinstance(mesh, shape_plans.TriangleSet) else []
+        )
         if len(mesh.points) > MAX_VERTICES or len(indices) > MAX_INDICES:
             raise EngineError(
                 f"a mesh of {len(mesh.points)} vertices and {len(indices)} indices; the engine "
                 f"holds {MAX_VERTICES} and {MAX_INDICES}"
             )
-        is_hull = not isinstance(mesh, TriangleSet)
+        is_hull = not isinstance(mesh, shape_plans.TriangleSet)
         known = (on_hull_grid(mesh.points) if is_hull else mesh.points).tolist(), indices
         _VERTEX_LISTS[mesh] = known
     return known
 
 
-def _is_large(mesh: TriangleSet) -> bool:
+def _is_large(mesh: shape_plans.TriangleSet) -> bool:
     return len(mesh.points) > MAX_VERTICES or mesh.triangles.size > MAX_INDICES
 
 
-def _mesh_obj(mesh: TriangleSet) -> str:
+def _mesh_obj(mesh: shape_plans.TriangleSet) -> str:
     """Return triangles as OBJ."""
     corners = (mesh.triangles + 1).tolist()
     lines = ["o mesh", *(f"v {x!r} {y!r} {z!r}" for x, y, z in mesh.points.tolist())]
@@ -413,16 +410,16 @@ def parts_obj(parts: Sequence[FloatArray]) -> str:
     return "\n".join(lines)
 
 
-def hulls_of(shape: ShapePlan) -> list[FloatArray]:
+def hulls_of(shape: shape_plans.ShapePlan) -> list[FloatArray]:
     """Return the corners of the hulls of a shape in its own frame; none for a primitive."""
-    if isinstance(shape, HullPlan):
+    if isinstance(shape, shape_plans.HullPlan):
         return [shape.vertices.points]
-    if isinstance(shape, ConvexPartsPlan):
+    if isinstance(shape, shape_plans.ConvexPartsPlan):
         return [part.points for part in shape.parts]
     return []
 
 
-def _hulls_in_body(placed: PlacedShape) -> list[FloatArray]:
+def _hulls_in_body(placed: shape_plans.PlacedShape) -> list[FloatArray]:
     if placed.body_from_shape == IDENTITY_POSE:
         return hulls_of(placed.shape)
     matrix = placed.body_from_shape.matrix()
@@ -432,7 +429,7 @@ def _hulls_in_body(placed: PlacedShape) -> list[FloatArray]:
 @contextmanager
 def _temporary_file(obj: str) -> Iterator[str]:
     # A fresh name each time: file contents are cached by path for the life of the client.
-    handle, path = tempfile.mkstemp(prefix="gltf_bullet_", suffix=".obj")
+    handle, path = tempfile.mkstemp(dir=scratch_folder(), suffix=".obj")
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:
             file.write(obj)

@@ -28,7 +28,7 @@ class CompiledSteps:
         slip: FloatArray,
         *,
         needs_python: bool,
-        is_watched: bool,
+        has_kinematic_neighbours: bool,
     ) -> None:
         """Store the parts of a new scene; what steps need is made by the first step.
 
@@ -40,7 +40,7 @@ class CompiledSteps:
             softness: Softness of the world's contacts.
             slip: Table of the bodies whose friction follows their slip.
             needs_python: True if free bodies or gravity need Python around each step.
-            is_watched: True if kinematic bodies may squeeze some of them.
+            has_kinematic_neighbours: True if kinematic bodies may squeeze some of them.
         """
         self.settings: EngineSettings | None = None
         """Settings of the engine's steps to which surfaces were adapted last."""
@@ -50,7 +50,7 @@ class CompiledSteps:
         self._fast = fast
         self._softness = softness
         self._slip = slip
-        self._is_watched = is_watched
+        self._has_kinematic_neighbours = has_kinematic_neighbours
         self._has_joints = articulations.is_any
         self.have_triggers = not triggers.is_idle
         """True if triggers watch the steps."""
@@ -93,20 +93,20 @@ class CompiledSteps:
             contacts.saved is not None or contacts.foreign.ids or contacts.robot_loads.memory
         )
 
-    def may_join(self) -> bool:
+    def can_share_a_call(self) -> bool:
         """Return True if kernels can make the next steps together with those of other scenes."""
         return (
-            self._articulations.solver.is_known
+            self._articulations.solver.has_contact_table
             and self._triggers.is_idle
             and not self._articulations.loop_constraints.is_any
             and not self._articulations.needs_every_step
         )
 
     @property
-    def leave_something(self) -> bool:
+    def needs_python_after_step(self) -> bool:
         """True if Python has something to do after a step in any case."""
         return (
-            self._is_watched
+            self._has_kinematic_neighbours
             or self._articulations.needs_every_step
             or (self.have_triggers and self._triggers.need_looks)
         )

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import typer
+from msgspec import Struct
 
 from gltf_bullet.cli.output import Attempts
 from gltf_bullet.cli.outputs.media import Frames, PixelArray, require_media, write_picture
@@ -29,8 +29,7 @@ BOXES_PER_SECOND = 15.0
 """Rate [1/s] at which the extent of the moving objects is sampled."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilmOptions:
+class FilmOptions(Struct, frozen=True, kw_only=True):
     """Options of pictures and films."""
 
     png: Path | None

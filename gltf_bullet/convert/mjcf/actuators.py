@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
+from msgspec import field as msgspec_field
 
 from gltf_bullet.convert.mjcf.equalities import Equalities
 from gltf_bullet.convert.mjcf.model import JointType, MjcfModel
@@ -27,26 +29,24 @@ _NO_BIAS, _AFFINE_BIAS = 0, 1
 _NO_DYNAMICS, _FILTER, _FILTER_EXACT = 0, 2, 3
 
 
-@dataclass(slots=True)
-class ActuatorDrives:
+class ActuatorDrives(Struct):
     """Drives and notes from the actuators of a model, and the actuators without a drive."""
 
-    drives: dict[int, list[JointDrive]] = field(default_factory=dict)
+    drives: dict[int, list[JointDrive]] = msgspec_field(default_factory=dict)
     """Drives by joint; their axis is to be filled in."""
-    notes: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    notes: dict[int, list[dict[str, Any]]] = msgspec_field(default_factory=dict)
     """Notes for ``extras`` by joint."""
-    lost: dict[str, list[str]] = field(default_factory=dict)
+    lost: dict[str, list[str]] = msgspec_field(default_factory=dict)
     """Names of actuators without a drive, by the reason."""
-    filtered: list[str] = field(default_factory=list)
+    filtered: list[str] = msgspec_field(default_factory=list)
     """Names of actuators whose activation follows the control with a delay."""
-    lopsided: list[str] = field(default_factory=list)
+    lopsided: list[str] = msgspec_field(default_factory=list)
     """Names of actuators with different limits for both directions."""
-    tendons: set[int] = field(default_factory=set)
+    tendons: set[int] = msgspec_field(default_factory=set)
     """Tendons of actuators that have a drive."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Transmission:
+class _Transmission(Struct, frozen=True, kw_only=True):
     """The joint that an actuator drives: its length is ``ratio * position + shift``, by gear."""
 
     joint: int

@@ -18,6 +18,7 @@ from gltf_bullet.convert.mjcf.model import MjcfModel
 from gltf_bullet.convert.robot_folders import RobotFolders
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
+from gltf_bullet.private_folders import scratch_folder
 
 _SECONDS: Final = 120
 """[s] Most processor time; the largest model that was tried (30 MB of meshes) takes 4."""
@@ -49,7 +50,7 @@ def compile_mjcf(
     if importlib.util.find_spec("mujoco") is None:
         diagnostics.report(MJCF_NEEDS_MUJOCO, ROOT)
         raise ContainerError(str(path), diagnostics.issues)
-    with tempfile.TemporaryDirectory(prefix="gltf_bullet_") as name:
+    with tempfile.TemporaryDirectory(dir=scratch_folder()) as name:
         folder = Path(name)
         source, target = folder / "model.xml", folder / "model.npz"
         text.write(source)

@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec import field as msgspec_field
 
 from gltf_bullet.bounds import DESCRIPTION_FILES, MESH_FILE_BYTES
 from gltf_bullet.convert.issues import ROBOT_INVALID
@@ -49,12 +51,11 @@ _DEEPEST: Final = 8
 """Most levels of models in models; MuJoCo needs no more."""
 
 
-@dataclass(frozen=True, slots=True)
-class MjcfText:
+class MjcfText(Struct, frozen=True):
     """A text that MuJoCo can compile, and the files that it names."""
 
     text: str
-    files: dict[str, Path | str] = field(default_factory=dict)
+    files: dict[str, Path | str] = msgspec_field(default_factory=dict)
     """Files by their name below the folder of the text; a text is that of another model."""
 
     def write(self, path: Path) -> None:

@@ -13,17 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.convert.description import (
-    BallShape,
-    BoxShape,
-    MeshGeometry,
-    MeshShape,
-    PlaneShape,
-    RoundShape,
-    ShapeGeometry,
-    Surface,
-    VisualDescription,
-)
+from gltf_bullet.convert import description
 from gltf_bullet.convert.mjcf.model import GeomType, MjcfModel, pose_of, vector
 from gltf_bullet.transforms import FloatArray, Pose, Vec3
 
@@ -52,29 +42,29 @@ class Geoms:
         """body_from_geom."""
         return pose_of(self._model["geom_pos"][geom], self._model["geom_quat"][geom])
 
-    def collider(self, geom: int) -> tuple[ShapeGeometry, Vec3]:
+    def collider(self, geom: int) -> tuple[description.ShapeGeometry, Vec3]:
         """Collision shape of a geom, and its scale."""
         model = self._model
         kind, (x, y, z) = model["geom_type"][geom], vector(model["geom_size"][geom])
         if kind == GeomType.PLANE:
-            return PlaneShape((0.0, 0.0, 1.0)), _WHITE
+            return description.PlaneShape((0.0, 0.0, 1.0)), _WHITE
         if kind == GeomType.ELLIPSOID:
-            return BallShape(1.0), (x, y, z)
+            return description.BallShape(1.0), (x, y, z)
         if kind == GeomType.SPHERE:
-            return BallShape(x), _WHITE
+            return description.BallShape(x), _WHITE
         if kind in (GeomType.CAPSULE, GeomType.CYLINDER):
-            return RoundShape(x, 2.0 * y, kind == GeomType.CAPSULE), _WHITE
+            return description.RoundShape(x, 2.0 * y, kind == GeomType.CAPSULE), _WHITE
         if kind == GeomType.BOX:
-            return BoxShape((2.0 * x, 2.0 * y, 2.0 * z)), _WHITE
+            return description.BoxShape((2.0 * x, 2.0 * y, 2.0 * z)), _WHITE
         number = int(model["geom_dataid"][geom])
         if kind == GeomType.HFIELD:
-            return MeshShape(self._field(number)), _WHITE
+            return description.MeshShape(self._field(number)), _WHITE
         is_convex = bool(kind == GeomType.MESH)
-        return MeshShape(
+        return description.MeshShape(
             self._hull(number) if is_convex else self._drawn(number), is_convex
         ), _WHITE
 
-    def visual(self, geom: int) -> VisualDescription | None:
+    def visual(self, geom: int) -> description.VisualDescription | None:
         """Visual of a geom; ``None`` if its group is hidden, or it is transparent."""
         model = self._model
         surface = self._surface(geom)
@@ -85,11 +75,11 @@ class Geoms:
         if kind == GeomType.PLANE:
             shape = self._shown_plane(geom)
         elif kind in (GeomType.MESH, GeomType.SDF):
-            shape = MeshShape(self._drawn(int(model["geom_dataid"][geom])))
-        has_uvs = isinstance(shape, MeshShape) and shape.geometry.uvs is not None
+            shape = description.MeshShape(self._drawn(int(model["geom_dataid"][geom])))
+        has_uvs = isinstance(shape, description.MeshShape) and shape.geometry.uvs is not None
         if surface.texture is not None and not has_uvs:
-            surface = Surface(color=self._mean_color(geom, surface))
-        return VisualDescription(shape, self.pose(geom), scale, surface)
+            surface = description.Surface(color=self._mean_color(geom, surface))
+        return description.VisualDescription(shape, self.pose(geom), scale, surface)
 
     def has_flat_color_for_texture(self, geom: int) -> bool:
         """Return True if a texture is lost for want of texture coordinates on the geom."""
@@ -101,7 +91,7 @@ class Geoms:
 
     # --- looks --------------------------------------------------------------------------------
 
-    def _surface(self, geom: int) -> Surface:
+    def _surface(self, geom: int) -> description.Surface:
         model = self._model
         r, g, b, a = (round(float(v), 6) for v in model["geom_rgba"][geom])
         material = int(model["geom_matid"][geom])
@@ -109,7 +99,7 @@ class Geoms:
             r, g, b, a = (round(float(v), 6) for v in model["mat_rgba"][material])
         texture, is_flat = self._texture(geom)
         image = self._image(texture) if texture >= 0 and is_flat else None
-        return Surface(color=(r, g, b, a), texture=image)
+        return description.Surface(color=(r, g, b, a), texture=image)
 
     def _texture(self, geom: int) -> tuple[int, bool]:
         """The number of the texture that colours a geom, -1 without, and whether it is 2D."""
@@ -141,20 +131,22 @@ class Geoms:
         Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels).save(out, "PNG")
         return out.getvalue()
 
-    def _mean_color(self, geom: int, surface: Surface) -> tuple[float, float, float, float]:
+    def _mean_color(
+        self, geom: int, surface: description.Surface
+    ) -> tuple[float, float, float, float]:
         texture, _ = self._texture(geom)
         mean = self._pixels(texture)[:, :, :3].mean(axis=(0, 1)) / 255.0
         r, g, b = (c * m for c, m in zip(surface.color, np.resize(mean, 3).tolist(), strict=False))
         return r, g, b, surface.color[3]
 
-    def _shown_plane(self, geom: int) -> ShapeGeometry:
+    def _shown_plane(self, geom: int) -> description.ShapeGeometry:
         """The rectangle that MuJoCo draws; without a size, the visual of any infinite plane."""
         model = self._model
         x, y, _ = vector(model["geom_size"][geom])
         texture, is_flat = self._texture(geom)
         if x <= 0.0 or y <= 0.0:
             if texture < 0 or not is_flat:
-                return PlaneShape((0.0, 0.0, 1.0))
+                return description.PlaneShape((0.0, 0.0, 1.0))
             x, y = x or 50.0, y or 50.0
         points = np.array([[-x, -y, 0.0], [x, -y, 0.0], [x, y, 0.0], [-x, y, 0.0]])
         uvs = None
@@ -167,7 +159,9 @@ class Geoms:
             )
         normals = np.tile((0.0, 0.0, 1.0), (4, 1))
         triangles = np.array([[0, 1, 2], [0, 2, 3]])
-        return MeshShape(MeshGeometry(points, triangles, normals, uvs, name="plane"))
+        return description.MeshShape(
+            description.MeshGeometry(points, triangles, normals, uvs, name="plane")
+        )
 
     # --- meshes -------------------------------------------------------------------------------
 
@@ -178,7 +172,7 @@ class Geoms:
         points = np.asarray(model["mesh_vert"][start : start + count], dtype=np.float64)
         return points, model["mesh_face"][first : first + faces].astype(np.intp)
 
-    def _drawn_mesh(self, mesh: int) -> MeshGeometry:
+    def _drawn_mesh(self, mesh: int) -> description.MeshGeometry:
         """The triangles with normals and texture coordinates, one point per distinct corner."""
         model = self._model
         points, faces = self._corners(mesh)
@@ -197,7 +191,7 @@ class Geoms:
         uvs = None
         if uv_start >= 0:
             uvs = np.asarray(model["mesh_texcoord"][uv_start + corners[:, 2]], dtype=np.float64)
-        return MeshGeometry(
+        return description.MeshGeometry(
             points[corners[:, 0]],
             triangles.reshape(-1, 3).astype(np.intp),
             np.asarray(normals[corners[:, 1]], dtype=np.float64),
@@ -205,7 +199,7 @@ class Geoms:
             name=model.name_of("mesh", mesh),
         )
 
-    def _hull_of_mesh(self, mesh: int) -> MeshGeometry:
+    def _hull_of_mesh(self, mesh: int) -> description.MeshGeometry:
         """The triangles whose hull MuJoCo collides with: all, or the hull if it is simpler."""
         model = self._model
         points, faces = self._corners(mesh)
@@ -219,9 +213,9 @@ class Geoms:
             faces = model["mesh_graph"][start : start + 3 * triangles].reshape(-1, 3)
             used, faces = np.unique(faces, return_inverse=True)
             points, faces = points[used], faces.reshape(-1, 3)
-        return MeshGeometry(points, faces.astype(np.intp), name=name)
+        return description.MeshGeometry(points, faces.astype(np.intp), name=name)
 
-    def _height_field(self, number: int) -> MeshGeometry:
+    def _height_field(self, number: int) -> description.MeshGeometry:
         """The surface with its sides and bottom; rows go along y, columns along x."""
         model = self._model
         rows, columns = int(model["hfield_nrow"][number]), int(model["hfield_ncol"][number])
@@ -247,4 +241,6 @@ class Geoms:
         bottom = np.column_stack([low, np.full(len(low), middle), low_after])
         points = np.concatenate([upper, lower, [[0.0, 0.0, -below]]])
         triangles = np.concatenate([surface, sides, bottom])
-        return MeshGeometry(points, triangles.astype(np.intp), name=model.name_of("hfield", number))
+        return description.MeshGeometry(
+            points, triangles.astype(np.intp), name=model.name_of("hfield", number)
+        )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from gltf_bullet.convert.joints import describe_joint, frame_of_axis
 from gltf_bullet.convert.mjcf.actuators import ActuatorDrives
 from gltf_bullet.convert.mjcf.model import JointType, MjcfModel, vector
 from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import FloatArray, Pose, quat_from_rotation_vector
 
 CREEP: Final = 1e-3

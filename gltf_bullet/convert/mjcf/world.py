@@ -8,7 +8,6 @@ its own. A body with several joints follows links without mass, one for each joi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from gltf_bullet.convert.description import (
@@ -32,6 +31,7 @@ from gltf_bullet.convert.mjcf.model import WORLD, JointType, MjcfModel, pose_of,
 from gltf_bullet.convert.mjcf.rotors import inertia_with_rotors
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import CombineMode, PhysicsMaterial
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import IDENTITY_POSE, Pose
 
 _NO_FRICTION = 1

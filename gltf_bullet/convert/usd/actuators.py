@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from gltf_bullet.convert.mjcf.actuators import servo_drive
 from gltf_bullet.convert.usd.joints import UsdJoint
 from gltf_bullet.convert.usd.losses import Losses
 from gltf_bullet.convert.usd.stage import Entry, StagePrims, path_string
+from gltf_bullet.records import replace
 
 
 def add_actuators(prims: StagePrims, joints: Sequence[UsdJoint], losses: Losses) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from pxr import UsdPhysics
 
 from gltf_bullet.convert.collision_classes import UNKNOWN, CollisionClasses
@@ -18,8 +18,7 @@ from gltf_bullet.transforms import BoolArray
 _SELF_COLLISION = ("newton:selfCollisionEnabled", "physxArticulation:enabledSelfCollisions")
 
 
-@dataclass(frozen=True, slots=True)
-class ColliderPlace:
+class ColliderPlace(Struct, frozen=True):
     """A collider and the body that carries it."""
 
     entry: Entry

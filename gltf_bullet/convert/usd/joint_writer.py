@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
 from pxr import Gf, Sdf, UsdGeom, UsdPhysics
 
 from gltf_bullet.convert.usd.losses import Losses
@@ -23,6 +23,7 @@ from gltf_bullet.model import (
     JointLimit,
     PhysicsScene,
 )
+from gltf_bullet.records import replace
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import (
     FloatArray,
@@ -38,8 +39,7 @@ _Dof = tuple[DofKind, int]
 _FLOAT: Final = Sdf.ValueTypeNames.Float
 
 
-@dataclass(frozen=True, slots=True)
-class JointEnd:
+class JointEnd(Struct, frozen=True):
     """The prim that a joint holds."""
 
     path: str

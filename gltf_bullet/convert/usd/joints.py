@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec import field as msgspec_field
 from pxr import UsdPhysics
 
 from gltf_bullet.convert.mjcf.joints import CREEP
@@ -28,8 +29,7 @@ _DOFS: Final[dict[str, tuple[DofKind, int]]] = {
 _ALL: Final = (0, 1, 2)
 
 
-@dataclass(slots=True)
-class UsdJoint:
+class UsdJoint(Struct):
     """A joint of a stage."""
 
     entry: Entry
@@ -47,7 +47,7 @@ class UsdJoint:
     multiplier: float = 1.0
     offset: float = 0.0
     max_velocity: float = 0.0
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, Any] = msgspec_field(default_factory=dict)
 
 
 def read_joint(entry: Entry, units: Units, losses: Losses, mjc_angle: float) -> UsdJoint | None:

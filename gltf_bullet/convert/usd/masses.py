@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from pxr import Gf, UsdPhysics
 
 from gltf_bullet.convert.usd.stage import Entry, Units, pose_and_scale, vec3
@@ -15,8 +15,7 @@ from gltf_bullet.model.mass_properties import Moments
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
 
-@dataclass(frozen=True, slots=True)
-class Inertial:
+class Inertial(Struct, frozen=True):
     """Mass properties in the frame of a link, in SI."""
 
     mass: float

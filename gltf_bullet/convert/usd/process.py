@@ -20,8 +20,8 @@ from gltf_bullet.convert.writer import WorldFile
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer
 from gltf_bullet.dialects.khr import scene
 from gltf_bullet.errors import ContainerError
+from gltf_bullet.private_folders import scratch_folder
 
-USD_SUFFIXES: Final = (".usd", ".usda", ".usdc", ".usdz")
 _SECONDS: Final = 4.0
 """[s] Processor time beside that for the size; the largest of 90 files of Newton takes 1."""
 _MOST_SECONDS: Final = 600.0
@@ -60,7 +60,7 @@ def convert_stage(
     with file.open("rb"):
         pass
     require_openusd(str(path), diagnostics)
-    with tempfile.TemporaryDirectory(prefix="gltf_bullet_") as name:
+    with tempfile.TemporaryDirectory(dir=scratch_folder()) as name:
         folder = Path(name)
         request = folder / "request.json"
         request.write_text(

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
 from pxr import UsdGeom, UsdPhysics
 
 from gltf_bullet.convert.description import (
@@ -28,6 +28,7 @@ from gltf_bullet.convert.usd.losses import Losses
 from gltf_bullet.convert.usd.stage import TIME, Entry, pose_and_scale
 from gltf_bullet.model import Box, Capsule, Cylinder, Sphere
 from gltf_bullet.model.mass_properties import Moments, mesh_moments, solid_moments
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import FloatArray, IntArray, Pose, Vec3, matrices_from_quats
 
 _ONE: Final = (1.0, 1.0, 1.0)
@@ -47,8 +48,7 @@ _CORNERS: Final = 24
 """Corners of a circle of a hull that stands for a sheared round shape."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedShape:
+class PlacedShape(Struct, frozen=True):
     """A shape in the frame of its link."""
 
     shape: ShapeGeometry

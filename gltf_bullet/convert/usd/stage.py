@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec import field as msgspec_field
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 
 from gltf_bullet.convert.usd.losses import Losses
@@ -23,8 +24,7 @@ _MOST_PRIMS: Final = 200_000
 """Prims of a stage with its instances written out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Units:
+class Units(Struct, frozen=True):
     """Factors from the units of the root layer to SI."""
 
     length: float
@@ -43,8 +43,7 @@ class Units:
         return self.mass * self.length
 
 
-@dataclass(eq=False, slots=True)
-class Entry:
+class Entry(Struct, eq=False):
     """A prim at one of its places."""
 
     prim: Any
@@ -57,7 +56,7 @@ class Entry:
     moved: tuple[str, str] = ("", "")
     """Path of a prototype and what it is replaced by in paths of this instance."""
     name: str = ""
-    body: Entry | None = field(default=None)
+    body: Entry | None = msgspec_field(default=None)
     """The enabled rigid body at or above it."""
 
     def has(self, schema: Any) -> bool:

@@ -9,30 +9,24 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec import field as msgspec_field
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, UsdUtils
 
+from gltf_bullet import model
 from gltf_bullet.convert.usd.joint_writer import JointEnd, solved, write_joints
 from gltf_bullet.convert.usd.look_writer import LookWriter
 from gltf_bullet.convert.usd.losses import Losses
 from gltf_bullet.convert.usd.shape_writer import ShapeWriter
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.model import (
-    DEFAULT_MATERIAL,
-    CollisionFilter,
-    MotionKind,
-    PhysicsMaterial,
-    PhysicsScene,
-    Shape,
-    may_collide,
-)
 from gltf_bullet.output_files import written_aside
 from gltf_bullet.planning.scene_plan import ScenePlan
+from gltf_bullet.private_folders import scratch_folder
 from gltf_bullet.scene import Animation, AnimationSampler, NodeTree
 from gltf_bullet.scene.animation import Interpolation
 from gltf_bullet.transforms import (
@@ -53,14 +47,13 @@ _SHEAR: Final = 1e-6
 _RESERVED: Final = re.compile(r"\W")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageSource:
+class StageSource(Struct, frozen=True, kw_only=True):
     """A file and what is simulated of it, in its own axes."""
 
     document: Document
     tree: NodeTree
     """The nodes as the simulation starts."""
-    physics: PhysicsScene
+    physics: model.PhysicsScene
     plan: ScenePlan
     animations: Sequence[Animation] = ()
     has_graph: bool = False
@@ -87,7 +80,10 @@ def write_stage(source: StageSource, path: Path, losses: Losses, diagnostics: Di
     if path.suffix.lower() == ".usdz":
         import tempfile
 
-        with written_aside(path) as aside, tempfile.TemporaryDirectory() as name:
+        with (
+            written_aside(path) as aside,
+            tempfile.TemporaryDirectory(dir=scratch_folder()) as name,
+        ):
             inner = Path(name) / f"{path.stem}.usdc"
             _write_pictures(Path(name), pictures)
             layer.Export(str(inner))
@@ -109,19 +105,17 @@ def _write_pictures(folder: Path, pictures: Mapping[str, bytes]) -> None:
             aside.write_bytes(data)
 
 
-@dataclass(slots=True)
-class _Collision:
+class _Collision(Struct):
     """A collider or trigger that was written."""
 
     path: str
-    filter: CollisionFilter | None
+    filter: model.CollisionFilter | None
 
 
-@dataclass(slots=True)
-class _Names:
+class _Names(Struct):
     """Names of prims, each once below its parent."""
 
-    used: dict[str, set[str]] = field(default_factory=dict)
+    used: dict[str, set[str]] = msgspec_field(default_factory=dict)
 
     def child(self, parent: str, name: str) -> str:
         """A path below ``parent`` that is free."""
@@ -151,7 +145,7 @@ class _Writer:
         self._bodies = {
             node: plan
             for node, plan in source.plan.bodies.bodies.items()
-            if plan.kind is not MotionKind.STATIC
+            if plan.kind is not model.MotionKind.STATIC
         }
         marked = np.zeros(len(self._tree), dtype=bool)
         marked[list(self._bodies)] = True
@@ -165,7 +159,7 @@ class _Writer:
         self._above: dict[int, int] = {}
         """Node of the prim above each written node; -1 for the root."""
         self._collisions: dict[int, _Collision] = {}
-        self._materials: dict[PhysicsMaterial, Any] = {}
+        self._materials: dict[model.PhysicsMaterial, Any] = {}
         self._scope = ""
         self._ops: dict[int, tuple[Any, ...]] = {}
         self.stage = Usd.Stage.CreateInMemory()
@@ -190,7 +184,7 @@ class _Writer:
         write_joints(
             stage, self._names.child, self._physics, self._ends, self._plan.frames,
             {node: plan.mass for node, plan in self._bodies.items()
-             if plan.kind is MotionKind.DYNAMIC},
+             if plan.kind is model.MotionKind.DYNAMIC},
             self._source.document, self._losses,
         )  # fmt: skip
         self._write_movement()
@@ -264,7 +258,7 @@ class _Writer:
             self.looks.write(path, mesh)
         collider = self._physics.colliders.get(node)
         if collider is not None:
-            material = collider.material or DEFAULT_MATERIAL
+            material = collider.material or model.DEFAULT_MATERIAL
             self._write_collider(node, collider.shape, collider.filter, material)
         trigger = self._physics.triggers.get(node)
         if trigger is not None and trigger.shape is not None:
@@ -315,7 +309,7 @@ class _Writer:
             body.CreateVelocityAttr(_vec3f(linear))
         if spin.any():
             body.CreateAngularVelocityAttr(_vec3f(spin))
-        if plan.kind is MotionKind.KINEMATIC:
+        if plan.kind is model.MotionKind.KINEMATIC:
             body.CreateKinematicEnabledAttr(True)
             return
         matrix = self._frame(node)
@@ -349,9 +343,9 @@ class _Writer:
     def _write_collider(
         self,
         node: int,
-        shape: Shape,
-        filter_: CollisionFilter | None,
-        material: PhysicsMaterial | None,
+        shape: model.Shape,
+        filter_: model.CollisionFilter | None,
+        material: model.PhysicsMaterial | None,
     ) -> None:
         """Write a collider, or a trigger if there is no material."""
         name = f"{self._paths[node].rsplit('/', 1)[-1]}_{'collider' if material else 'trigger'}"
@@ -370,7 +364,7 @@ class _Writer:
         binding = UsdShade.MaterialBindingAPI.Apply(prim)
         binding.Bind(self._material(material), UsdShade.Tokens.weakerThanDescendants, "physics")
 
-    def _material(self, material: PhysicsMaterial) -> Any:
+    def _material(self, material: model.PhysicsMaterial) -> Any:
         if material in self._materials:
             return self._materials[material]
         if not self._materials:
@@ -399,7 +393,7 @@ class _Writer:
 
     def _write_filters(self) -> None:
         """Each filter as a group that names the groups it does not meet."""
-        members: dict[CollisionFilter, list[str]] = {}
+        members: dict[model.CollisionFilter, list[str]] = {}
         for collision in self._collisions.values():
             if collision.filter is not None:
                 members.setdefault(collision.filter, []).append(collision.path)
@@ -416,7 +410,7 @@ class _Writer:
                 included.AddTarget(member)
         for k, (one, group) in enumerate(groups.items()):
             for other, partner in list(groups.items())[k:]:
-                if not may_collide(one, other):
+                if not model.may_collide(one, other):
                     group.CreateFilteredGroupsRel().AddTarget(partner.GetPath())
 
     # --- joints ---------------------------------------------------------------------------------

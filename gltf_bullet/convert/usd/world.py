@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec import field as msgspec_field
 from pxr import UsdGeom, UsdPhysics, UsdShade
 
 from gltf_bullet.convert.description import (
@@ -56,6 +57,7 @@ from gltf_bullet.model import (
     PhysicsMaterial,
 )
 from gltf_bullet.model.mass_properties import Moments
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3, matrices_from_quats
 
 _FRICTION: Final = 0.5
@@ -80,8 +82,7 @@ def describe_stage(stage: Any, folders: RobotFolders, losses: Losses) -> WorldDe
     return _World(StagePrims(stage, losses), folders, losses).describe()
 
 
-@dataclass(eq=False, slots=True)
-class _Part:
+class _Part(Struct, eq=False):
     """A body of the description while it is collected."""
 
     entry: Entry | None
@@ -92,8 +93,8 @@ class _Part:
     link_from_stage: FloatArray
     """In units of the stage on both sides, shape [4, 4]."""
     name: str = ""
-    shapes: list[tuple[Entry, PlacedShape]] = field(default_factory=list)
-    visuals: list[VisualDescription] = field(default_factory=list)
+    shapes: list[tuple[Entry, PlacedShape]] = msgspec_field(default_factory=list)
+    visuals: list[VisualDescription] = msgspec_field(default_factory=list)
 
 
 class _World:

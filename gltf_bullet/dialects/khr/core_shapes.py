@@ -11,38 +11,25 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from gltf_bullet.coverage import covers, exact
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
 from gltf_bullet.dialects.khr.moved_pointers import with_moved_pointers
 from gltf_bullet.dialects.mesh_geometry import read_mesh
 from gltf_bullet.dialects.reading import read_table
 from gltf_bullet.dialects.shape_table import (
     BlockParser,
     parse_typed_shape,
-    read_box,
-    read_capsule,
-    read_cylinder,
+    primitive_parsers,
     read_plane,
-    read_sphere,
 )
 from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import Reader
 from gltf_bullet.model import Shape
 from gltf_bullet.model.properties import PLANE, Dialect
 
-PLANE_ONE_SIDED = IssueKind(
+PLANE_ONE_SIDED = warning(
     "PLANE_ONE_SIDED",
-    Severity.WARNING,
     "planes of glTF 2.1 have one side; this one is double-sided; it is written with one",
 )
-
-COVERAGE: Final = covers(
-    "Objects and references",
-    exact(
-        "shapes", "type", when="core of the glTF 2.1 draft",
-        shown_by="tests/dialects/test_core_shapes.py"
-        "::test_every_type_is_read_with_the_drafts_own_defaults",
-    ),
-)  # fmt: skip
 
 _TWO_SIDES: Final = PLANE["doubleSided"].key
 _IMPLICIT: Final = "KHR_implicit_shapes"
@@ -53,22 +40,14 @@ def read_core_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shap
     """The shapes of the root; an entry that cannot be used is ``None`` and was reported."""
     if "shapes" not in document.json:
         return ()
-    parsers: Mapping[str, BlockParser[Shape | None]] = {
-        "box": partial(read_box, dialect=Dialect.CORE),
-        "sphere": partial(read_sphere, dialect=Dialect.CORE),
-        "capsule": partial(read_capsule, dialect=Dialect.CORE),
-        "cylinder": partial(read_cylinder, dialect=Dialect.CORE),
+    parsers: dict[str, BlockParser[Shape | None]] = {
+        **primitive_parsers(Dialect.CORE),
         "plane": partial(read_plane, dialect=Dialect.CORE),
         "mesh": partial(read_mesh, document=document, convex_hull=False),
         "convexMesh": partial(read_mesh, document=document, convex_hull=True),
     }
-    return read_table(
-        document.json,
-        "shapes",
-        ROOT,
-        diagnostics,
-        lambda entry, at, sink: parse_typed_shape(entry, at, sink, parsers, block_required=False),
-    )
+    parse = partial(parse_typed_shape, parsers=parsers, block_required=False)
+    return read_table(Reader(document.json, ROOT, diagnostics), "shapes", parse)
 
 
 def with_core_shapes(root: Mapping[str, Any], diagnostics: Diagnostics) -> dict[str, Any]:

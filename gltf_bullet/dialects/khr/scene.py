@@ -8,10 +8,9 @@ a file is in :mod:`gltf_bullet.dialects.khr.writer`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, warning
 from gltf_bullet.dialects.khr import implicit_shapes as khr_implicit_shapes
 from gltf_bullet.dialects.khr import physics_rigid_bodies as khr_physics_rigid_bodies
 from gltf_bullet.dialects.khr.moved_pointers import Places
@@ -36,46 +35,28 @@ from gltf_bullet.model import (
     Shape,
     Sphere,
     Trigger,
+    properties,
 )
-from gltf_bullet.model.properties import (
-    BOX,
-    CAPSULE,
-    CYLINDER,
-    DRIVE,
-    FILTER,
-    JOINT,
-    LIMIT,
-    MATERIAL,
-    MOTION,
-    PLANE,
-    SPHERE,
-    Dialect,
-    Properties,
-)
+from gltf_bullet.records import replace
 
-STATIC_MOTION_NOT_IN_KHR = IssueKind(
+STATIC_MOTION_NOT_IN_KHR = warning(
     "STATIC_MOTION_NOT_IN_KHR",
-    Severity.WARNING,
     "the motion of node {node} is static; KHR knows no such motion; {done}",
 )
-JOINT_TO_WORLD_NOT_IN_KHR = IssueKind(
+JOINT_TO_WORLD_NOT_IN_KHR = warning(
     "JOINT_TO_WORLD_NOT_IN_KHR",
-    Severity.WARNING,
     "the joint of node {node} has no connected node; KHR asks for one; it is left out",
 )
-COMPOUND_FILTER_NOT_IN_KHR = IssueKind(
+COMPOUND_FILTER_NOT_IN_KHR = warning(
     "COMPOUND_FILTER_NOT_IN_KHR",
-    Severity.WARNING,
     "the compound trigger of node {node} has a filter; KHR allows none there; it is left out",
 )
-SHAPE_NOT_IN_KHR = IssueKind(
+SHAPE_NOT_IN_KHR = warning(
     "SHAPE_NOT_IN_KHR",
-    Severity.WARNING,
     "the {shape} of node {node} has a size of 0; KHR allows none; the {owner} is left out",
 )
-MESH_NOT_IN_KHR = IssueKind(
+MESH_NOT_IN_KHR = warning(
     "MESH_NOT_IN_KHR",
-    Severity.WARNING,
     "no node gives the deformed or composed mesh of node {node}; KHR asks for one; "
     "the {owner} is left out",
 )
@@ -92,10 +73,10 @@ V = TypeVar("V")
 # --- objects -------------------------------------------------------------------------------------
 
 
-def _encode(item: object, table: Properties) -> JsonOut:
+def _encode(item: object, table: properties.Properties) -> JsonOut:
     """The properties of an item that KHR has and that are not its defaults."""
     result: JsonOut = {}
-    for entry, key, default in table.entries(Dialect.KHR):
+    for entry, key, default in table.entries(properties.Dialect.KHR):
         if entry.always_written or entry.value_of(item) != default:
             value = entry.json_of(item)
             result[key] = list(value) if isinstance(value, tuple) else value
@@ -108,18 +89,18 @@ def _encode_motion(motion: Motion) -> JsonOut:
         motion = replace(
             motion,
             kind=MotionKind.KINEMATIC,
-            linear_velocity=MOTION["linearVelocity"].default,
-            angular_velocity=MOTION["angularVelocity"].default,
+            linear_velocity=properties.MOTION["linearVelocity"].default,
+            angular_velocity=properties.MOTION["angularVelocity"].default,
         )
-    return _encode(motion, MOTION)
+    return _encode(motion, properties.MOTION)
 
 
 def _encode_material(material: PhysicsMaterial) -> JsonOut:
-    return _encode(material, MATERIAL)
+    return _encode(material, properties.MATERIAL)
 
 
 def _encode_filter(collision_filter: CollisionFilter) -> JsonOut:
-    return _encode(collision_filter, FILTER)
+    return _encode(collision_filter, properties.FILTER)
 
 
 def _encode_description(description: JointDescription) -> JsonOut:
@@ -133,16 +114,16 @@ def _encode_description(description: JointDescription) -> JsonOut:
 
 def _encode_limit(limit: JointLimit) -> JsonOut:
     key = "linearAxes" if limit.kind is DofKind.LINEAR else "angularAxes"
-    return {key: list(limit.axes), **_encode(limit, LIMIT)}
+    return {key: list(limit.axes), **_encode(limit, properties.LIMIT)}
 
 
 def _encode_drive(drive: JointDrive) -> JsonOut:
     result: JsonOut = {"type": drive.kind.value, "mode": drive.mode.value, "axis": drive.axis}
-    stated = _encode(drive, DRIVE)
+    stated = _encode(drive, properties.DRIVE)
     # The schema asks for targets and gains in pairs.
     for gain, target in (("stiffness", "positionTarget"), ("damping", "velocityTarget")):
         if gain in stated or target in stated:
-            pair = {key: DRIVE[key].json_of(drive) for key in (gain, target)}
+            pair = {key: properties.DRIVE[key].json_of(drive) for key in (gain, target)}
             stated = {key: value for key, value in stated.items() if key not in pair} | pair
     return result | stated
 
@@ -170,7 +151,16 @@ def _encode_shape(shape: _ImplicitShape) -> JsonOut:
     return {"type": kind, kind: _encode(shape, table)}
 
 
-_SHAPE_TABLES: Final = {table.owner: table for table in (BOX, SPHERE, CAPSULE, CYLINDER, PLANE)}
+_SHAPE_TABLES: Final = {
+    table.owner: table
+    for table in (
+        properties.BOX,
+        properties.SPHERE,
+        properties.CAPSULE,
+        properties.CYLINDER,
+        properties.PLANE,
+    )
+}
 
 
 # --- tables and nodes ----------------------------------------------------------------------------
@@ -290,7 +280,7 @@ class _Writer:
             "connectedNode": joint.connected_node,
             "joint": self.joints.index(joint.description),
         }
-        return result | _encode(joint, JOINT)
+        return result | _encode(joint, properties.JOINT)
 
     def roots(self) -> dict[str, JsonOut]:
         tables = {

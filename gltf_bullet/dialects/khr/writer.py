@@ -6,13 +6,13 @@ published samples do, and anchors for joints to the fixed world, which KHR canno
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet import model
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, warning
 from gltf_bullet.dialects.khr import physics_rigid_bodies as khr_physics_rigid_bodies
 from gltf_bullet.dialects.khr.moved_pointers import (
     MovedPointers,
@@ -24,27 +24,19 @@ from gltf_bullet.dialects.khr.scene import JsonOut, physics_to_khr
 from gltf_bullet.dialects.mesh_geometry import mesh_of_node
 from gltf_bullet.dialects.registry import PHYSICS_EXTENSIONS
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.model import (
-    GravityFieldKind,
-    Joint,
-    MeshPart,
-    MeshShape,
-    MotionKind,
-    PhysicsScene,
-)
+from gltf_bullet.gltf.fields import Reader
+from gltf_bullet.records import replace
 
 __all__ = ["ANIMATION_POINTER_STALE", "physics_to_khr", "write_physics"]
 
-ANIMATION_POINTER_STALE = IssueKind(
+ANIMATION_POINTER_STALE = warning(
     "ANIMATION_POINTER_STALE",
-    Severity.WARNING,
     "the animation points to {got}, which has no place of its own in the written file; must be "
     "pointed anew",
 )
 
-BEHAVIOR_POINTER_STALE = IssueKind(
+BEHAVIOR_POINTER_STALE = warning(
     "BEHAVIOR_POINTER_STALE",
-    Severity.WARNING,
     "the behavior graph points to {got}, which has no place of its own in the written file; "
     "must be pointed anew",
 )
@@ -56,7 +48,7 @@ _OMI_SHAPES: Final = "OMI_physics_shape"
 
 
 def write_physics(
-    document: Document, scene: PhysicsScene, diagnostics: Diagnostics
+    document: Document, scene: model.PhysicsScene, diagnostics: Diagnostics
 ) -> dict[str, Any]:
     """The document's JSON with ``scene`` as its physics; the document itself is not changed.
 
@@ -89,9 +81,9 @@ def write_physics(
     return _with_pointers(root, scene, places, replaced, diagnostics)
 
 
-def _replaced_extensions(scene: PhysicsScene) -> frozenset[str]:
+def _replaced_extensions(scene: model.PhysicsScene) -> frozenset[str]:
     kept = {_GRAVITY}
-    if any(v.source.kind is GravityFieldKind.SHAPED for v in scene.gravity_volumes.values()):
+    if any(v.source.kind is model.GravityFieldKind.SHAPED for v in scene.gravity_volumes.values()):
         kept.add(_OMI_SHAPES)
     return frozenset(PHYSICS_EXTENSIONS) - kept
 
@@ -136,14 +128,14 @@ def _declare(
             root[key] = [*kept, *added]
 
 
-def _kept_static_nodes(scene: PhysicsScene, document: Document) -> frozenset[int]:
+def _kept_static_nodes(scene: model.PhysicsScene, document: Document) -> frozenset[int]:
     """Static motions that mean more than fixed colliders.
 
     Below a moving body they must not move with it; with a joint on them all their colliders are
     the jointed body, which by default collides with none of the other's.
     """
     tree = document.tree
-    moving = {n for n, m in scene.motions.items() if m.kind is not MotionKind.STATIC}
+    moving = {n for n, m in scene.motions.items() if m.kind is not model.MotionKind.STATIC}
     owner = scene.motion_node_of(tree)
     ends = [end for j in scene.joints.values() for end in (j.node, j.connected_node)]
     # Anchors that were appended for joints to the world stand outside the tree.
@@ -151,14 +143,14 @@ def _kept_static_nodes(scene: PhysicsScene, document: Document) -> frozenset[int
     return frozenset(
         node
         for node, motion in scene.motions.items()
-        if motion.kind is MotionKind.STATIC
+        if motion.kind is model.MotionKind.STATIC
         and (node in jointed or not moving.isdisjoint(tree.ancestors(node)))
     )
 
 
 def _with_anchors(
-    scene: PhysicsScene, document: Document, nodes: list[Any], root: dict[str, Any]
-) -> PhysicsScene:
+    scene: model.PhysicsScene, document: Document, nodes: list[Any], root: dict[str, Any]
+) -> model.PhysicsScene:
     """Joints to the fixed world get a node that stands where the joint node stands at load."""
     loose = [joint for joint in scene.joints.values() if joint.connected_node is None]
     if not loose:
@@ -166,13 +158,13 @@ def _with_anchors(
     tree = document.tree
     world_from_node = tree.compose(tree.local_matrices(), np.eye(4))
     rotations = tree.compose_rotations(tree.rotations_xyzw, np.array([0.0, 0.0, 0.0, 1.0]))
-    joints: dict[int, Joint] = dict(scene.joints)
+    joints: dict[int, model.Joint] = dict(scene.joints)
     anchors: dict[int, list[int]] = {}
     for joint in loose:
         ancestors = tree.ancestors(joint.node)
         scene_root = ancestors[-1] if ancestors else joint.node
         anchors.setdefault(scene_root, []).append(len(nodes))
-        joints[joint.node] = dataclasses.replace(joint, connected_node=len(nodes))
+        joints[joint.node] = replace(joint, connected_node=len(nodes))
         nodes.append(
             {
                 "name": f"physicsAnchor {joint.node}",
@@ -183,7 +175,7 @@ def _with_anchors(
     scenes = root.get("scenes")
     if isinstance(scenes, list):
         root["scenes"] = [_scene_with(entry, anchors) for entry in scenes]
-    return dataclasses.replace(scene, joints=joints)
+    return replace(scene, joints=joints)
 
 
 def _scene_with(entry: Any, anchors: dict[int, list[int]]) -> Any:
@@ -195,13 +187,13 @@ def _scene_with(entry: Any, anchors: dict[int, list[int]]) -> Any:
 
 
 def _nodes_of_meshes(
-    scene: PhysicsScene, document: Document, nodes: list[Any]
-) -> dict[tuple[MeshPart, ...], int]:
+    scene: model.PhysicsScene, document: Document, nodes: list[Any]
+) -> dict[tuple[model.MeshPart, ...], int]:
     """Per mesh geometry of the scene a node that gives it, appended where there is none."""
     shapes = [collider.shape for collider in scene.colliders.values()]
     shapes += [trigger.shape for trigger in scene.triggers.values() if trigger.shape is not None]
-    wanted = dict.fromkeys(shape.parts for shape in shapes if isinstance(shape, MeshShape))
-    result: dict[tuple[MeshPart, ...], int] = {}
+    wanted = dict.fromkeys(shape.parts for shape in shapes if isinstance(shape, model.MeshShape))
+    result: dict[tuple[model.MeshPart, ...], int] = {}
     for parts in wanted:
         found = _find_node(parts, document)
         if found is None:
@@ -211,21 +203,22 @@ def _nodes_of_meshes(
     return result
 
 
-def _find_node(parts: tuple[MeshPart, ...], document: Document) -> int | None:
+def _find_node(parts: tuple[model.MeshPart, ...], document: Document) -> int | None:
     """The first node whose geometry is ``parts``, among those with the first mesh and above."""
     tree = document.tree
     candidates: set[int] = set()
+    nowhere = Reader({}, ROOT, Diagnostics())
     for node, mesh in enumerate(tree.mesh_of):
         if mesh == parts[0].mesh:
             candidates.update((node, *tree.ancestors(node)))
     for node in sorted(candidates):
-        shape = mesh_of_node(node, ROOT, Diagnostics(), document, convex_hull=False)
+        shape = mesh_of_node(node, nowhere, document, convex_hull=False)
         if shape is not None and shape.parts == parts:
             return node
     return None
 
 
-def _append_data_node(parts: tuple[MeshPart, ...], nodes: list[Any]) -> int | None:
+def _append_data_node(parts: tuple[model.MeshPart, ...], nodes: list[Any]) -> int | None:
     """A node outside all scenes that gives ``parts``; ``None`` where a skin or a node matters."""
     if any(part.skin is not None or part.weights_node is not None for part in parts):
         return None
@@ -249,7 +242,7 @@ def _append_data_node(parts: tuple[MeshPart, ...], nodes: list[Any]) -> int | No
 
 def _with_pointers(
     root: dict[str, Any],
-    scene: PhysicsScene,
+    scene: model.PhysicsScene,
     places: Places | None,
     replaced: frozenset[str],
     diagnostics: Diagnostics,

@@ -14,16 +14,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
 from gltf_bullet.dialects.joints import JOINT_LEFT_OUT
 from gltf_bullet.dialects.parts import node_extension_pointer
 from gltf_bullet.dialects.reading import AS_EMPTY, require
-from gltf_bullet.gltf.fields import JsonObject, read_index, read_indices, read_objects
+from gltf_bullet.gltf.fields import JsonObject, Reader
 from gltf_bullet.transforms import FloatArray, matrices_from_trs
 
-JOINT_IN_FIRST_FORM = IssueKind(
+JOINT_IN_FIRST_FORM = warning(
     "JOINT_IN_FIRST_FORM",
-    Severity.WARNING,
     "constraints, nodeA and nodeB are the first form of OMI_physics_joint; should be joint and "
     "connectedNode; it is read with a frame on each body where the joint node stands",
 )
@@ -47,9 +46,8 @@ def with_present_joints(root: JsonObject, diagnostics: Diagnostics) -> JsonObjec
         if isinstance(node, dict) and _CONSTRAINTS in _object(node, "extensions", _EXTENSION)
     ]
     file = _File(nodes=list(nodes))
-    at = ROOT / "extensions" / _EXTENSION
-    entries = read_objects(table, _CONSTRAINTS, at, diagnostics, instead=AS_EMPTY)
-    limits = [_limit(entry) for _, _, entry in entries]
+    reader = Reader(table, ROOT / "extensions" / _EXTENSION, diagnostics)
+    limits = [_limit(entry.json) for entry in reader.entries(_CONSTRAINTS, instead=AS_EMPTY)]
     present = table.get("physicsJoints")
     joints: list[Any] = list(present) if isinstance(present, list) else []
     for index in older:
@@ -71,28 +69,19 @@ def _read_parts(
     node: JsonObject, index: int, limit_count: int, node_count: int, diagnostics: Diagnostics
 ) -> tuple[tuple[int, ...], tuple[int, int], JsonObject] | None:
     """The limits of a joint, its bodies, and what it says besides."""
-    joint, at = _object(node, "extensions", _EXTENSION), node_extension_pointer(index, _EXTENSION)
-    diagnostics.report(JOINT_IN_FIRST_FORM, at)
-    numbers = read_indices(
-        joint,
-        _CONSTRAINTS,
-        at,
-        diagnostics,
-        count=limit_count,
-        instead="it is left out",
-        refers=True,
-    )
+    at = node_extension_pointer(index, _EXTENSION)
+    joint = Reader(_object(node, "extensions", _EXTENSION), at, diagnostics)
+    joint.report(JOINT_IN_FIRST_FORM)
+    numbers = joint.indices(_CONSTRAINTS, count=limit_count, instead="it is left out", refers=True)
     ends = []
     for key in _ENDS:
-        require(joint, key, "the index of a node", at, diagnostics, instead=JOINT_LEFT_OUT)
-        end = read_index(
-            joint, key, at, diagnostics, count=node_count, instead=JOINT_LEFT_OUT, refers=True
-        )
+        require(joint, key, "the index of a node", instead=JOINT_LEFT_OUT)
+        end = joint.index(key, count=node_count, instead=JOINT_LEFT_OUT, refers=True)
         if end is not None:
             ends.append(end)
     if len(ends) < len(_ENDS):
         return None
-    rest = {key: value for key, value in joint.items() if key not in (_CONSTRAINTS, *_ENDS)}
+    rest = {key: value for key, value in joint.json.items() if key not in (_CONSTRAINTS, *_ENDS)}
     return numbers or (), (ends[0], ends[1]), rest
 
 

@@ -8,12 +8,12 @@ node names its shape in OMI_physics_shape itself; below a body that is a trigger
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
-from gltf_bullet.coverage import approximated, covers
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from msgspec import Struct
+
+from gltf_bullet.diagnostics import Diagnostics, note, warning
 from gltf_bullet.dialects.filters import parse_filter
 from gltf_bullet.dialects.materials import parse_material
 from gltf_bullet.dialects.motions import (
@@ -24,13 +24,13 @@ from gltf_bullet.dialects.motions import (
 from gltf_bullet.dialects.parts import (
     MemberReader,
     PhysicsParts,
-    node_extension_pointer,
     read_node_members,
 )
 from gltf_bullet.dialects.reading import (
     known_keys,
     read_entry,
     read_property,
+    read_root,
     read_table,
     report_unknown,
     require,
@@ -38,10 +38,7 @@ from gltf_bullet.dialects.reading import (
 from gltf_bullet.dialects.shape_table import SHAPE_LEFT_OUT
 from gltf_bullet.dialects.triggers import TRIGGER_SHAPE_AND_NODES, is_compound, read_part_nodes
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import (
-    JsonObject,
-    read_string,
-)
+from gltf_bullet.gltf.fields import JsonObject, Reader
 from gltf_bullet.model import (
     CollisionFilter,
     Motion,
@@ -55,47 +52,34 @@ from gltf_bullet.transforms import Quat, Vec3
 EXTENSION: Final = "OMI_physics_body"
 _SHAPE: Final = "OMI_physics_shape"
 
-MOTION_TYPE_MISSING = IssueKind(
+MOTION_TYPE_MISSING = warning(
     "MOTION_TYPE_MISSING",
-    Severity.WARNING,
     "the motion has no type; must be static, kinematic or dynamic; it is taken as dynamic",
 )
-MOTION_TYPE_UNKNOWN = IssueKind(
+MOTION_TYPE_UNKNOWN = warning(
     "MOTION_TYPE_UNKNOWN",
-    Severity.WARNING,
     "the motion's type is {got}; must be static, kinematic or dynamic; it is taken as dynamic",
 )
-BODY_IN_OLDER_FORM = IssueKind(
+BODY_IN_OLDER_FORM = note(
     "BODY_IN_OLDER_FORM",
-    Severity.INFO,
     "type and mass stand here in older files; should stand in motion; they are read",
 )
-INERTIA_PARTLY_ZERO = IssueKind(
+INERTIA_PARTLY_ZERO = warning(
     "INERTIA_PARTLY_ZERO",
-    Severity.WARNING,
     "inertiaDiagonal is {got}; must be all zero or all positive; the shapes' inertia is used",
 )
-COLLIDER_WITHOUT_SHAPE = IssueKind(
-    "COLLIDER_WITHOUT_SHAPE",
-    Severity.WARNING,
-    "the collider names no shape; should name one; it is left out",
+COLLIDER_WITHOUT_SHAPE = warning(
+    "COLLIDER_WITHOUT_SHAPE", "the collider names no shape; should name one; it is left out"
 )
-SHAPE_ON_NODE = IssueKind(
+SHAPE_ON_NODE = note(
     "SHAPE_ON_NODE",
-    Severity.INFO,
     "a node's own OMI_physics_shape is the form of older files; should stand in the {present} of "
     "OMI_physics_body; it is read as one",
 )
-SHAPE_ON_NODE_UNUSED = IssueKind(
+SHAPE_ON_NODE_UNUSED = warning(
     "SHAPE_ON_NODE_UNUSED",
-    Severity.WARNING,
     "node {node} has a {present} with a shape of its own; should name its shape once; this one is "
     "ignored",
-)
-
-COVERAGE: Final = covers(
-    "Motions",
-    approximated("inertiaDiagonal", when="partly zero in OMI", by=INERTIA_PARTLY_ZERO),
 )
 
 # Joints stand here in old files; omi_physics_joint reads them.
@@ -116,8 +100,7 @@ _DEFAULT_MATERIAL: Final = PhysicsMaterial(**MATERIAL.defaults(Dialect.OMI))
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tables:
+class _Tables(Struct, frozen=True, kw_only=True):
     """The tables that nodes refer to by index."""
 
     document: Document
@@ -138,25 +121,24 @@ def parse(
     parts.collision_filters = parts.collision_filters or tables.filters
     parts.note_tables(shapes, tables.materials)
 
-    def read_motion(motion: JsonObject, node: int, at: JsonPointer) -> None:
-        parts.motions[node] = _parse_motion(motion, at, diagnostics)
+    def read_motion(motion: Reader, node: int) -> None:
+        parts.motions[node] = _parse_motion(motion)
 
     readers: dict[str, MemberReader] = {
         "motion": read_motion,
-        "collider": partial(_parse_collider, diagnostics=diagnostics, tables=tables, parts=parts),
-        "trigger": partial(_parse_trigger, diagnostics=diagnostics, tables=tables, parts=parts),
+        "collider": partial(_parse_collider, tables=tables, parts=parts),
+        "trigger": partial(_parse_trigger, tables=tables, parts=parts),
     }
     for node in nodes:
-        body = document.node_extension(node, EXTENSION) or {}
+        body = document.node_reader(node, EXTENSION, diagnostics)
         known = _NODE_KEYS
         if "type" in body and "motion" not in body:
             # The form of the days of OMI_collider, later also beside a collider or trigger.
             known = _NODE_KEYS | _FLAT_KEYS
-            at = node_extension_pointer(node, EXTENSION)
-            diagnostics.report(BODY_IN_OLDER_FORM, at)
+            body.report(BODY_IN_OLDER_FORM)
             if body["type"] != "trigger":  # what its colliders say of themselves
-                motion = {key: value for key, value in body.items() if key in _FLAT_KEYS}
-                read_motion(motion, node, at)
+                motion = {key: value for key, value in body.json.items() if key in _FLAT_KEYS}
+                read_motion(Reader(motion, body.at, diagnostics), node)
         read_node_members(document, [node], EXTENSION, known, readers, diagnostics)
         if document.node_extension(node, _SHAPE) is not None:
             _parse_shape_on_node(node, diagnostics, tables, parts)
@@ -167,31 +149,31 @@ def _parse_shape_on_node(
 ) -> None:
     """The collider or trigger that a shape on a node stands for, where none is stated."""
     document = tables.document
-    owner, at = document.node_extension(node, _SHAPE) or {}, node_extension_pointer(node, _SHAPE)
-    report_unknown(owner, known_keys("shape"), _SHAPE, at, diagnostics)
+    owner = document.node_reader(node, _SHAPE, diagnostics)
+    report_unknown(owner, known_keys("shape"), _SHAPE)
     body = document.node_extension(node, EXTENSION) or {}
     for key in ("collider", "trigger"):
         if isinstance(stated := body.get(key), dict):
             if _names(stated, "shape") or stated.get("nodes"):
-                diagnostics.report(SHAPE_ON_NODE_UNUSED, at, node=node, present=key)
+                owner.report(SHAPE_ON_NODE_UNUSED, node=node, present=key)
             return
-    require(owner, "shape", "the index of a shape", at, diagnostics, instead=SHAPE_LEFT_OUT)
+    require(owner, "shape", "the index of a shape", instead=SHAPE_LEFT_OUT)
     is_trigger = _is_trigger_body(_body_above(node, document))
     shape = _read_shape_on_node(node, "trigger" if is_trigger else "collider", diagnostics, tables)
     if is_trigger:
-        parts.add_trigger(node, shape, None, at)
+        parts.add_trigger(node, shape, owner)
     else:
-        parts.add_collider(node, shape, _DEFAULT_MATERIAL, None, at)
+        parts.add_collider(node, shape, owner, _DEFAULT_MATERIAL)
 
 
 def _read_shape_on_node(
     node: int, present: str, diagnostics: Diagnostics, tables: _Tables
 ) -> Shape | None:
-    owner, at = tables.document.node_extension(node, _SHAPE), node_extension_pointer(node, _SHAPE)
-    if owner is None or not _names(owner, "shape"):
+    owner = tables.document.node_reader(node, _SHAPE, diagnostics)
+    if not _names(owner, "shape"):
         return None
-    diagnostics.report(SHAPE_ON_NODE, at, present=present)
-    return read_entry(owner, "shape", at, diagnostics, tables.shapes, instead=SHAPE_LEFT_OUT)
+    owner.report(SHAPE_ON_NODE, present=present)
+    return read_entry(owner, "shape", tables.shapes, instead=SHAPE_LEFT_OUT)
 
 
 def _body_above(node: int, document: Document) -> JsonObject:
@@ -217,46 +199,40 @@ def _is_trigger_body(body: JsonObject) -> bool:
 def _read_tables(
     document: Document, shapes: tuple[Shape | None, ...], diagnostics: Diagnostics
 ) -> _Tables:
-    root = document.root_extension(EXTENSION)
-    at = ROOT / "extensions" / EXTENSION
-    report_unknown(root, _ROOT_KEYS, EXTENSION, at, diagnostics)
+    root = read_root(document, EXTENSION, _ROOT_KEYS, diagnostics)
     parse = partial(parse_material, dialect=Dialect.OMI)
     return _Tables(
         document=document,
         shapes=shapes,
-        materials=read_table(root, "physicsMaterials", at, diagnostics, parse),
-        filters=read_table(root, "collisionFilters", at, diagnostics, parse_filter),
+        materials=read_table(root, "physicsMaterials", parse),
+        filters=read_table(root, "collisionFilters", parse_filter),
     )
 
 
-def _parse_motion(motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Motion:
+def _parse_motion(motion: Reader) -> Motion:
     known = _MOTION_KEYS if "inertiaDiagonal" in motion else _MOTION_KEYS | _OLDER_KEYS
-    report_unknown(motion, known, MOTION.what, at, diagnostics)
-    diagonal, orientation = _read_inertia(motion, at, diagnostics)
+    report_unknown(motion, known, MOTION.what)
+    diagonal, orientation = _read_inertia(motion)
     return read_motion(
         motion,
-        at,
-        diagnostics,
         Dialect.OMI,
-        kind=_read_kind(motion, at, diagnostics),
+        kind=_read_kind(motion),
         inertia_diagonal=diagonal,
         inertia_orientation_xyzw=orientation,
     )
 
 
-def _read_kind(motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> MotionKind:
-    kind = read_string(motion, "type", at, diagnostics, instead="it is taken as dynamic")
+def _read_kind(motion: Reader) -> MotionKind:
+    kind = motion.string("type", instead="it is taken as dynamic")
     if "type" not in motion:
-        diagnostics.report(MOTION_TYPE_MISSING, at)
+        motion.report(MOTION_TYPE_MISSING)
     elif kind is not None and kind not in _KINDS:
         # Older files say "rigid", "vehicle" and "character".
-        diagnostics.report(MOTION_TYPE_UNKNOWN, at / "type", got=kind[:60])
+        motion.report(MOTION_TYPE_UNKNOWN, "type", got=kind[:60])
     return _KINDS.get(kind or "", MotionKind.DYNAMIC)
 
 
-def _read_inertia(
-    motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics
-) -> tuple[Vec3 | None, Quat]:
+def _read_inertia(motion: Reader) -> tuple[Vec3 | None, Quat]:
     """Principal moments and the rotation (xyzw) of their axes.
 
     ``None`` for zero: "the inertia should be calculated automatically"; then no axes are asked for.
@@ -265,70 +241,52 @@ def _read_inertia(
         # Of older files: nine numbers, of which zeros say what they say of the diagonal.
         if motion["inertiaTensor"] == [0] * 9:
             return None, _IDENTITY
-        return read_inertia_tensor(motion, "inertiaTensor", at, diagnostics)
-    diagonal = read_inertia_diagonal(motion, at, diagnostics)
+        return read_inertia_tensor(motion, "inertiaTensor")
+    diagonal = read_inertia_diagonal(motion)
     if diagonal is not None and not all(diagonal):
         if any(diagonal):
-            diagnostics.report(INERTIA_PARTLY_ZERO, at / "inertiaDiagonal", got=list(diagonal))
+            motion.report(INERTIA_PARTLY_ZERO, "inertiaDiagonal", got=list(diagonal))
         diagonal = None
     if diagonal is None and motion.get(_ORIENTATION.key) == [0, 0, 0, 0]:
         return None, _IDENTITY
-    return diagonal, read_property(motion, _ORIENTATION, at, diagnostics, Dialect.OMI)
+    return diagonal, read_property(motion, _ORIENTATION, Dialect.OMI)
 
 
-def _parse_collider(
-    collider: JsonObject,
-    node: int,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    tables: _Tables,
-    parts: PhysicsParts,
-) -> None:
-    report_unknown(collider, _COLLIDER_KEYS, "a collider", at, diagnostics)
+def _parse_collider(collider: Reader, node: int, tables: _Tables, parts: PhysicsParts) -> None:
+    report_unknown(collider, _COLLIDER_KEYS, "a collider")
     if _names(collider, "shape"):
-        shape = _read_shape(collider, at, diagnostics, tables)
-    elif (shape := _read_shape_on_node(node, "collider", diagnostics, tables)) is None:
-        diagnostics.report(COLLIDER_WITHOUT_SHAPE, at)
-    material = _read_named(collider, "physicsMaterial", at, diagnostics, tables.materials)
-    collision_filter = _read_named(collider, "collisionFilter", at, diagnostics, tables.filters)
-    parts.add_collider(node, shape, material or _DEFAULT_MATERIAL, collision_filter, at)
+        shape = _read_shape(collider, tables)
+    elif (shape := _read_shape_on_node(node, "collider", collider.diagnostics, tables)) is None:
+        collider.report(COLLIDER_WITHOUT_SHAPE)
+    material = _read_named(collider, "physicsMaterial", tables.materials)
+    collision_filter = _read_named(collider, "collisionFilter", tables.filters)
+    parts.add_collider(node, shape, collider, material or _DEFAULT_MATERIAL, collision_filter)
 
 
-def _parse_trigger(
-    trigger: JsonObject,
-    node: int,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    tables: _Tables,
-    parts: PhysicsParts,
-) -> None:
-    report_unknown(trigger, _TRIGGER_KEYS, "a trigger", at, diagnostics)
-    if is_compound(trigger, at, diagnostics):
+def _parse_trigger(trigger: Reader, node: int, tables: _Tables, parts: PhysicsParts) -> None:
+    report_unknown(trigger, _TRIGGER_KEYS, "a trigger")
+    if is_compound(trigger):
         if _names(trigger, "shape"):
-            diagnostics.report(TRIGGER_SHAPE_AND_NODES, at, key="shape")
-        part_nodes = read_part_nodes(trigger, at, diagnostics, tables.document)
-        parts.add_compound_trigger(node, part_nodes, at)
+            trigger.report(TRIGGER_SHAPE_AND_NODES, key="shape")
+        part_nodes = read_part_nodes(trigger, tables.document)
+        parts.add_compound_trigger(node, part_nodes, trigger)
         return
     if _names(trigger, "shape"):
-        shape = _read_shape(trigger, at, diagnostics, tables)
-    elif (shape := _read_shape_on_node(node, "trigger", diagnostics, tables)) is None:
-        parts.empty_triggers[node] = at
-    collision_filter = _read_named(trigger, "collisionFilter", at, diagnostics, tables.filters)
-    parts.add_trigger(node, shape, collision_filter, at)
+        shape = _read_shape(trigger, tables)
+    elif (shape := _read_shape_on_node(node, "trigger", trigger.diagnostics, tables)) is None:
+        parts.empty_triggers[node] = trigger.at
+    collision_filter = _read_named(trigger, "collisionFilter", tables.filters)
+    parts.add_trigger(node, shape, trigger, collision_filter)
 
 
-def _names(owner: JsonObject, key: str) -> bool:
+def _names(owner: Reader | JsonObject, key: str) -> bool:
     """True if an index is given; the schemas' default of -1 means that it is not."""
     return key in owner and owner[key] != -1
 
 
-def _read_shape(
-    owner: JsonObject, at: JsonPointer, diagnostics: Diagnostics, tables: _Tables
-) -> Shape | None:
-    return read_entry(owner, "shape", at, diagnostics, tables.shapes, instead=SHAPE_LEFT_OUT)
+def _read_shape(owner: Reader, tables: _Tables) -> Shape | None:
+    return read_entry(owner, "shape", tables.shapes, instead=SHAPE_LEFT_OUT)
 
 
-def _read_named(
-    owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, table: Sequence[T]
-) -> T | None:
-    return read_entry(owner, key, at, diagnostics, table) if _names(owner, key) else None
+def _read_named(owner: Reader, key: str, table: Sequence[T]) -> T | None:
+    return read_entry(owner, key, table) if _names(owner, key) else None

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.transforms import FloatArray
 
@@ -31,8 +31,7 @@ _STILL = 1e-3
 Edge = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairTargets:
+class PairTargets(Struct, frozen=True, eq=False):
     """Required coefficients of each pair of surface classes; symmetric, shape [count, count]."""
 
     friction: FloatArray
@@ -47,8 +46,7 @@ class PairTargets:
     """Classes of surfaces that do not move."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Factors:
+class Factors(Struct, frozen=True, eq=False):
     """One factor per surface class, and the pairs that these factors cannot serve."""
 
     friction: FloatArray

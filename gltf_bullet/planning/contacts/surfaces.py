@@ -9,27 +9,18 @@ The file is long since the split of a pair depends on all materials, filters and
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.model import (
-    DEFAULT_MATERIAL,
-    Collider,
-    CollisionFilter,
-    CombineMode,
-    MotionKind,
-    PhysicsMaterial,
-    combine,
-    may_collide,
-)
+from gltf_bullet import model
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer, note, warning
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.body_plans import (
     BodyPlan,
-    ColliderGroup,
     ContactClass,
     StaticPlan,
     SurfaceClass,
@@ -53,6 +44,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     PlacedShape,
     ShapePlan,
 )
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import BoolArray, FloatArray, Pose
 
 # --- Pairs of shapes that lose restitution in flat landings ---------------------------------------
@@ -60,9 +52,8 @@ from gltf_bullet.transforms import BoolArray, FloatArray, Pose
 # PyBullet finds one contact point of such a pair per step; a flat landing is then stopped at one
 # corner, and the body turns instead of rising.
 
-FLAT_LANDING = IssueKind(
+FLAT_LANDING = warning(
     "FLAT_LANDING",
-    Severity.WARNING,
     "a {mover} that lands flat on a {ground} (node {other}) may lose up to {loss:.2g} of the "
     "restitution of {restitution:.2g}: PyBullet finds one contact point of such a pair at a time",
 )
@@ -148,17 +139,16 @@ FEW_USES = 40
 """Number of uses up to which each pair is tested: faster than arrays, and nearly all scenes."""
 
 
-@dataclass(frozen=True, slots=True)
-class SurfaceUse:
+class SurfaceUse(Struct, frozen=True):
     """A distinct combination of surface and filter, and the bodies that have it."""
 
     key: SurfaceKey
-    filter: CollisionFilter | None
+    filter: model.CollisionFilter | None
 
 
-def surface_key(material: PhysicsMaterial, kind: MotionKind | None) -> SurfaceKey:
+def surface_key(material: model.PhysicsMaterial, kind: model.MotionKind | None) -> SurfaceKey:
     """The key of a material on a body of a kind; ``None``: of a collider without motion."""
-    return SurfaceKey(material=material, is_dynamic=kind is MotionKind.DYNAMIC)
+    return SurfaceKey(material=material, is_dynamic=kind is model.MotionKind.DYNAMIC)
 
 
 def alone_friction(key: SurfaceKey) -> float:
@@ -171,14 +161,14 @@ def alone_friction(key: SurfaceKey) -> float:
     material = key.material
     if key.is_dynamic:
         return material.dynamic_friction
-    partner = DEFAULT_MATERIAL.dynamic_friction
-    modes = material.friction_combine, DEFAULT_MATERIAL.friction_combine
-    return combine(material.dynamic_friction, partner, *modes) / partner
+    partner = model.DEFAULT_MATERIAL.dynamic_friction
+    modes = material.friction_combine, model.DEFAULT_MATERIAL.friction_combine
+    return model.combine(material.dynamic_friction, partner, *modes) / partner
 
 
 def alone_restitution(key: SurfaceKey) -> float:
     """Restitution factor towards other scenes; 1 for ground that does not multiply."""
-    multiplies = key.material.restitution_combine is CombineMode.MULTIPLY
+    multiplies = key.material.restitution_combine is model.CombineMode.MULTIPLY
     return key.material.restitution if key.is_dynamic or multiplies else 1.0
 
 
@@ -240,7 +230,7 @@ def meetings(
         for other, other_owners in listed[at:]:
             if not (use.key.is_dynamic or other.key.is_dynamic):
                 continue
-            if len(owners | other_owners) >= 2 and may_collide(use.filter, other.filter):
+            if len(owners | other_owners) >= 2 and model.may_collide(use.filter, other.filter):
                 yield use, other
 
 
@@ -268,7 +258,7 @@ def _meetings_of_many(
             yield use, listed[int(partners[first])][0]
 
 
-def _filters_meet(filters: Sequence[CollisionFilter | None]) -> BoolArray:
+def _filters_meet(filters: Sequence[model.CollisionFilter | None]) -> BoolArray:
     """Matrix of ``may_collide`` for each two filters, shape [filter_count, filter_count].
 
     The cost is that of the lists of systems in the file, not their square.
@@ -320,28 +310,24 @@ def uses_on_triangles(
 
 # --- Surfaces of all colliders, for every pair of them --------------------------------------------
 
-MATERIALS_APPROXIMATED = IssueKind(
+MATERIALS_APPROXIMATED = warning(
     "MATERIALS_APPROXIMATED",
-    Severity.WARNING,
     "{count} materials need {needed} collision classes and Bullet has {available}; pairs share "
     "factors, friction is off by up to {friction:.3g} and restitution by up to {restitution:.3g}",
 )
-SLOW_BOUNCE = IssueKind(
+SLOW_BOUNCE = note(
     "SLOW_BOUNCE",
-    Severity.INFO,
     "what meets at less than {threshold:g} m/s does not bounce in PyBullet: it should part at up "
     "to {speed:.2g} m/s (restitution {restitution:.2g} towards node {other})",
 )
-PLANE_AS_BOX = IssueKind(
+PLANE_AS_BOX = note(
     "PLANE_AS_BOX",
-    Severity.INFO,
     "an infinite plane that things bounce on stands as a box that ends {extent:g} m from its "
     "origin: flat landings on Bullet's plane lose their bounce",
 )
 
-COMPOUND_TOO_LARGE = IssueKind(
+COMPOUND_TOO_LARGE = warning(
     "COMPOUND_TOO_LARGE",
-    Severity.WARNING,
     "the body's colliders need {groups} engine links; only {kept} fit, the others do not collide",
 )
 
@@ -376,7 +362,7 @@ class ContactPlan:
     """Uses with at least one partner towards which restitution is above 0."""
     on_triangles: frozenset[SurfaceUse] = frozenset()
     """Uses that may meet a triangle mesh."""
-    self_excluding: frozenset[CollisionFilter] = frozenset()
+    self_excluding: frozenset[model.CollisionFilter] = frozenset()
     """Filters that forbid only collisions which joints exclude too; see :func:`self_exclusions`."""
 
     @cached_property
@@ -403,7 +389,7 @@ class ContactPlan:
 def plan_contacts(
     bodies: BodyPlans,
     diagnostics: Diagnostics,
-    self_excluding: frozenset[CollisionFilter] = frozenset(),
+    self_excluding: frozenset[model.CollisionFilter] = frozenset(),
 ) -> tuple[BodyPlans, ContactPlan]:
     """Give every collider group and static collider its surface; split where pairs contradict.
 
@@ -478,7 +464,7 @@ def _report_slow_bounces(
 def with_materials(
     bodies: BodyPlans,
     contacts: ContactPlan,
-    colliders: Mapping[int, Collider],
+    colliders: Mapping[int, model.Collider],
     diagnostics: Diagnostics,
 ) -> tuple[BodyPlans, ContactPlan] | None:
     """Give the same bodies other materials; ``None`` if links have to be made anew.
@@ -495,13 +481,15 @@ def with_materials(
         for group in plan.groups:
             if group.surface.only_against is not None:
                 continue
-            materials = {colliders[k].material or DEFAULT_MATERIAL for k in group.collider_nodes}
+            materials = {
+                colliders[k].material or model.DEFAULT_MATERIAL for k in group.collider_nodes
+            }
             if len(materials) > 1:
                 return None
             groups.append(replace(group, material=materials.pop()))
         planned[node] = replace(plan, groups=tuple(groups))
     statics = tuple(
-        replace(static, material=colliders[static.node].material or DEFAULT_MATERIAL)
+        replace(static, material=colliders[static.node].material or model.DEFAULT_MATERIAL)
         for static in bodies.statics
     )
     found, changed = plan_contacts(
@@ -531,9 +519,9 @@ def _pair_targets(
         for j, b in enumerate(keys):
             one, two = a.material, b.material
             modes = one.friction_combine, two.friction_combine
-            friction[i, j] = combine(one.dynamic_friction, two.dynamic_friction, *modes)
-            static[i, j] = combine(one.static_friction, two.static_friction, *modes)
-            restitution[i, j] = combine(
+            friction[i, j] = model.combine(one.dynamic_friction, two.dynamic_friction, *modes)
+            static[i, j] = model.combine(one.static_friction, two.static_friction, *modes)
+            restitution[i, j] = model.combine(
                 one.restitution, two.restitution, one.restitution_combine, two.restitution_combine
             )
     edges: set[tuple[int, int]] = set()
@@ -596,12 +584,12 @@ def _with_surfaces(bodies: BodyPlans, contacts: ContactPlan, diagnostics: Diagno
     for node, plan in bodies.bodies.items():
         keys = [surface_key(group.material, plan.kind) for group in plan.groups]
         groups = [
-            _surfaced(group, surfaces.main(key, group.filter))
+            replace(group, surface=surfaces.main(key, group.filter))
             for group, key in zip(plan.groups, keys, strict=True)
         ]
         for group, key in zip(plan.groups, keys, strict=True):
             own = surfaces.pair_specific(key, group.filter)
-            groups += [_surfaced(group, surface) for surface in own]
+            groups += [replace(group, surface=surface) for surface in own]
         if len(groups) > MAX_GROUPS:
             at = JsonPointer(f"/nodes/{node}")
             diagnostics.report(COMPOUND_TOO_LARGE, at, groups=len(groups), kept=MAX_GROUPS)
@@ -615,17 +603,6 @@ def _with_surfaces(bodies: BodyPlans, contacts: ContactPlan, diagnostics: Diagno
             static = _as_box(static)
         statics.append(replace(static, surface=surface))
     return BodyPlans(bodies=planned, statics=tuple(statics))
-
-
-def _surfaced(group: ColliderGroup, surface: SurfacePlan) -> ColliderGroup:
-    # dataclasses.replace costs 7 us, a sixth of what loading a body may cost.
-    return ColliderGroup(
-        shapes=group.shapes,
-        collider_nodes=group.collider_nodes,
-        material=group.material,
-        filter=group.filter,
-        surface=surface,
-    )
 
 
 def _pointer(static: StaticPlan) -> JsonPointer:
@@ -649,9 +626,9 @@ class _Surfaces:
         differs: BoolArray = np.abs(contacts.static_friction - contacts.targets.friction) > 1e-9
         for i, j in contacts.targets.edges:
             self._slips[[i, j]] |= differs[i, j]
-        self._main: dict[tuple[SurfaceKey, CollisionFilter | None], SurfacePlan] = {}
+        self._main: dict[tuple[SurfaceKey, model.CollisionFilter | None], SurfacePlan] = {}
 
-    def main(self, key: SurfaceKey, collision_filter: CollisionFilter | None) -> SurfacePlan:
+    def main(self, key: SurfaceKey, collision_filter: model.CollisionFilter | None) -> SurfacePlan:
         known = self._main.get((key, collision_filter))
         if known is None:
             row = self._row[key]
@@ -670,14 +647,16 @@ class _Surfaces:
             self._main[key, collision_filter] = known
         return known
 
-    def _outward(self, collision_filter: CollisionFilter | None) -> CollisionFilter | None:
+    def _outward(
+        self, collision_filter: model.CollisionFilter | None
+    ) -> model.CollisionFilter | None:
         """The filter as other scenes see it; its systems stay, since other files may name them."""
         if collision_filter is None or collision_filter not in self._contacts.self_excluding:
             return collision_filter
         return replace(collision_filter, not_collide_with=None)
 
     def pair_specific(
-        self, key: SurfaceKey, collision_filter: CollisionFilter | None
+        self, key: SurfaceKey, collision_filter: model.CollisionFilter | None
     ) -> list[SurfacePlan]:
         """The pair-specific surfaces that a collider needs besides its main one."""
         contacts, main = self._contacts, self.main(key, collision_filter)

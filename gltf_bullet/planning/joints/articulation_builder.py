@@ -7,34 +7,15 @@ is cut at joints into several multibodies.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, note
 from gltf_bullet.model import DofKind
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.joints.articulation_plan import (
-    ArticulationPlan,
-    DofPlan,
-    JointPlan,
-    LinkFrame,
-    LoopConstraint,
-    LoopConstraintKind,
-    RowPlan,
-)
+from gltf_bullet.planning.joints import articulation_plan, multibody_layout
 from gltf_bullet.planning.joints.graph import SpanningTree
 from gltf_bullet.planning.joints.layout import JointLayout
-from gltf_bullet.planning.joints.multibody_layout import (
-    MULTIBODY_LINKS,
-    ArticulationParts,
-    BodyFacts,
-    Branch,
-    MultibodyDraft,
-    Side,
-    SidedJoint,
-    branch_chain,
-    emit_multibody,
-)
 from gltf_bullet.planning.joints.rows import JointRow, RowMetric
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import IDENTITY_POSE
 
 MULTIBODY_COORDINATES = 128
@@ -47,16 +28,14 @@ _MOST_KEPT_FREE = 50
 FLOATING = -2
 """Root of a multibody without anchor."""
 
-JOINT_LOOP_CLOSED = IssueKind(
+JOINT_LOOP_CLOSED = note(
     "JOINT_LOOP_CLOSED",
-    Severity.INFO,
     "the joint closes a loop; it is held by {how} outside of the tree (loop constraint error about "
     "{error} m where ends of the loop pass at 1 m/s in steps of 1/240 s; it grows with the square "
     "of both)",
 )
-JOINT_TREE_SPLIT = IssueKind(
+JOINT_TREE_SPLIT = note(
     "JOINT_TREE_SPLIT",
-    Severity.INFO,
     "the jointed bodies need more than {links} links and are cut into several multibodies at "
     "this joint; it is held by {how} (gap about 0.001 m at rest, 0.02 m in fast motion)",
 )
@@ -65,11 +44,11 @@ JOINT_TREE_SPLIT = IssueKind(
 def build_articulation(
     trees: Sequence[SpanningTree],
     loose: Sequence[int],
-    joints: Sequence[SidedJoint],
-    bodies: Mapping[int, BodyFacts],
+    joints: Sequence[multibody_layout.SidedJoint],
+    bodies: Mapping[int, multibody_layout.BodyFacts],
     body_plans: Mapping[int, BodyPlan],
     diagnostics: Diagnostics,
-) -> ArticulationPlan:
+) -> articulation_plan.ArticulationPlan:
     """Lay out the links of one articulation and collect its joints, rows and loop constraints.
 
     Args:
@@ -81,7 +60,7 @@ def build_articulation(
         diagnostics: Takes the findings.
     """
     builder = _Builder(
-        ArticulationParts(
+        multibody_layout.ArticulationParts(
             joints=joints, bodies=bodies, body_plans=body_plans, diagnostics=diagnostics
         )
     )
@@ -92,14 +71,14 @@ def build_articulation(
 
 
 class _Builder:
-    def __init__(self, parts: ArticulationParts) -> None:
+    def __init__(self, parts: multibody_layout.ArticulationParts) -> None:
         self.parts = parts
         self.joints = parts.joints
         self.bodies = parts.bodies
         self.diagnostics = parts.diagnostics
-        self.multibodies: list[MultibodyDraft] = []
+        self.multibodies: list[multibody_layout.MultibodyDraft] = []
         self.multibody_of: dict[int, int] = {}
-        self.closing: list[tuple[int, LoopConstraintKind, bool, int]] = []
+        self.closing: list[tuple[int, articulation_plan.LoopConstraintKind, bool, int]] = []
         self.joint_index: dict[int, int] = {}
 
     def grow(self, tree: SpanningTree) -> None:
@@ -110,10 +89,10 @@ class _Builder:
         for parent, joint, child in tree.steps:
             multibody_index = self.multibody_of[parent] if parent >= 0 else first
             multibody = self.multibodies[multibody_index]
-            branch = Branch(joint, child, self._is_reversed(joint, child))
+            branch = multibody_layout.Branch(joint, child, self._is_reversed(joint, child))
             links, coordinates = self._cost(branch)
             fits = (
-                multibody.link_count + links + room[0] <= MULTIBODY_LINKS
+                multibody.link_count + links + room[0] <= multibody_layout.MULTIBODY_LINKS
                 and multibody.coordinate_count + coordinates + room[1] <= MULTIBODY_COORDINATES
             )
             if fits:
@@ -130,18 +109,20 @@ class _Builder:
     def connect(self, loose: Sequence[int]) -> None:
         """Add joints that act by forces alone, when all trees have grown."""
         for joint in loose:
-            self.closing.append((joint, LoopConstraintKind.ELEMENT, False, -1))
+            self.closing.append((joint, articulation_plan.LoopConstraintKind.ELEMENT, False, -1))
 
     def _open(self, anchor: int, root: int) -> None:
-        multibody = MultibodyDraft(anchor, root, {}, coordinate_count=_BASE_COORDINATES)
+        multibody = multibody_layout.MultibodyDraft(
+            anchor, root, {}, coordinate_count=_BASE_COORDINATES
+        )
         if root >= 0:
             multibody.link_count = self.parts.group_links(root)
             self.multibody_of[root] = len(self.multibodies)
         self.multibodies.append(multibody)
 
-    def _cost(self, branch: Branch) -> tuple[int, int]:
+    def _cost(self, branch: multibody_layout.Branch) -> tuple[int, int]:
         """Number of links and coordinates of a branch; they do not depend on the parent's pose."""
-        links = len(branch_chain(self.parts, branch, IDENTITY_POSE).links)
+        links = len(multibody_layout.branch_chain(self.parts, branch, IDENTITY_POSE).links)
         layout = self.joints[branch.joint].layout
         return links + self.parts.group_links(branch.child), layout.coordinate_count
 
@@ -161,29 +142,33 @@ class _Builder:
         sided = self.joints[joint]
         layout = sided.layout
         if layout.locks_nothing:
-            how, loop_constraint = "forces", LoopConstraintKind.ELEMENT
+            how, loop_constraint = "forces", articulation_plan.LoopConstraintKind.ELEMENT
         elif layout.is_undriven_ball:
-            how, loop_constraint = "a point constraint", LoopConstraintKind.POINT
+            how, loop_constraint = "a point constraint", articulation_plan.LoopConstraintKind.POINT
         else:
-            how, loop_constraint = "a welded chain", LoopConstraintKind.WELD
+            how, loop_constraint = "a welded chain", articulation_plan.LoopConstraintKind.WELD
         if kind is JOINT_TREE_SPLIT:
-            self.diagnostics.report(kind, sided.joint.pointer, how=how, links=MULTIBODY_LINKS)
+            self.diagnostics.report(
+                kind, sided.joint.pointer, how=how, links=multibody_layout.MULTIBODY_LINKS
+            )
         elif (
-            loop_constraint is not LoopConstraintKind.ELEMENT
+            loop_constraint is not articulation_plan.LoopConstraintKind.ELEMENT
         ):  # Those are rows of the solve, as in the tree.
             self.diagnostics.report(kind, sided.joint.pointer, how=how, error=0.0001)
         is_reversed, host = False, -1
-        if loop_constraint is LoopConstraintKind.WELD:
+        if loop_constraint is articulation_plan.LoopConstraintKind.WELD:
             # The chain grows on the side with more room; a cut-off multibody is empty.
             host = child if child >= 0 else self._roomier(sided)
             is_reversed = sided.b.body == host
             multibody = self.multibodies[self.multibody_of[host]]
             multibody.link_count += len(layout.dofs) + 1
             multibody.coordinate_count += layout.coordinate_count
-            multibody.branches.setdefault(host, []).append(Branch(joint, -1, is_reversed))
+            multibody.branches.setdefault(host, []).append(
+                multibody_layout.Branch(joint, -1, is_reversed)
+            )
         self.closing.append((joint, loop_constraint, is_reversed, host))
 
-    def _roomier(self, sided: SidedJoint) -> int:
+    def _roomier(self, sided: multibody_layout.SidedJoint) -> int:
         options = [
             side.body
             for side in (sided.a, sided.b)
@@ -191,31 +176,33 @@ class _Builder:
         ]
         return min(options, key=lambda n: self.multibodies[self.multibody_of[n]].link_count)
 
-    def finish(self) -> ArticulationPlan:
+    def finish(self) -> articulation_plan.ArticulationPlan:
         """Emit links, dofs, joints, rows and loop constraints."""
         emitted = [
-            emit_multibody(self.parts, index, multibody)
+            multibody_layout.emit_multibody(self.parts, index, multibody)
             for index, multibody in enumerate(self.multibodies)
         ]
-        dofs: list[DofPlan] = []
+        dofs: list[articulation_plan.DofPlan] = []
         joint_dofs: dict[int, tuple[int, ...]] = {}
         ends: dict[int, int] = {}
-        link_of: dict[int, LinkFrame] = {}
+        link_of: dict[int, articulation_plan.LinkFrame] = {}
         for index, result in enumerate(emitted):
             for node, link in result.plan.bodies:
-                link_of[node] = LinkFrame(multibody=index, link=link, link_from_frame=IDENTITY_POSE)
+                link_of[node] = articulation_plan.LinkFrame(
+                    multibody=index, link=link, link_from_frame=IDENTITY_POSE
+                )
             for joint, planned in result.dofs.items():
                 joint_dofs[joint] = tuple(range(len(dofs), len(dofs) + len(planned)))
                 dofs.extend(planned)
             ends.update(result.chain_ends)
-        joints: list[JointPlan] = []
-        rows: list[RowPlan] = []
+        joints: list[articulation_plan.JointPlan] = []
+        rows: list[articulation_plan.RowPlan] = []
         used = sorted({*joint_dofs, *self._tree_joints(), *(c[0] for c in self.closing)})
         position = {joint: k for k, joint in enumerate(used)}
         for joint in used:
             sided = self.joints[joint]
             joints.append(
-                JointPlan(
+                articulation_plan.JointPlan(
                     joint=sided.joint,
                     layout=sided.layout,
                     frame_a=self._frame(sided.a, link_of),
@@ -231,7 +218,7 @@ class _Builder:
             )
             for joint, kind, is_reversed, host in self.closing
         ]
-        return ArticulationPlan(
+        return articulation_plan.ArticulationPlan(
             multibodies=tuple(result.plan for result in emitted),
             dofs=tuple(dofs),
             joints=tuple(joints),
@@ -247,11 +234,13 @@ class _Builder:
             for branch in branches
         }
 
-    def _frame(self, side: Side, link_of: Mapping[int, LinkFrame]) -> LinkFrame:
+    def _frame(
+        self, side: multibody_layout.Side, link_of: Mapping[int, articulation_plan.LinkFrame]
+    ) -> articulation_plan.LinkFrame:
         if side.body >= 0:
             body_from_world = self.bodies[side.body].plan.world_from_body.inverse()
             return replace(link_of[side.body], link_from_frame=body_from_world @ side.frame)
-        return LinkFrame(
+        return articulation_plan.LinkFrame(
             multibody=-1,
             link=side.anchor,
             link_from_frame=self.parts.anchor_pose(side).inverse() @ side.frame,
@@ -261,33 +250,37 @@ class _Builder:
         self,
         position: int,
         joint: int,
-        kind: LoopConstraintKind,
+        kind: articulation_plan.LoopConstraintKind,
         is_reversed: bool,
         host: int,
         ends: Mapping[int, int],
-        link_of: Mapping[int, LinkFrame],
+        link_of: Mapping[int, articulation_plan.LinkFrame],
         load: float,
-    ) -> LoopConstraint:
+    ) -> articulation_plan.LoopConstraint:
         sided = self.joints[joint]
         first = self._frame(sided.a, link_of)
         second = self._frame(sided.b, link_of)
-        if kind is LoopConstraintKind.WELD:
-            first = LinkFrame(
+        if kind is articulation_plan.LoopConstraintKind.WELD:
+            first = articulation_plan.LinkFrame(
                 multibody=self.multibody_of[host], link=ends[joint], link_from_frame=IDENTITY_POSE
             )
             second = self._frame(sided.a if is_reversed else sided.b, link_of)
-        return LoopConstraint(kind=kind, joint=position, first=first, second=second, load=load)
+        return articulation_plan.LoopConstraint(
+            kind=kind, joint=position, first=first, second=second, load=load
+        )
 
 
-def _rows(joint: int, layout: JointLayout, dofs: tuple[int, ...]) -> list[RowPlan]:
+def _rows(
+    joint: int, layout: JointLayout, dofs: tuple[int, ...]
+) -> list[articulation_plan.RowPlan]:
     rows = []
     for row in layout.rows:
         if row.metric is not RowMetric.COORDINATE:
-            rows.append(RowPlan(joint=joint, row=row))
+            rows.append(articulation_plan.RowPlan(joint=joint, row=row))
         elif dofs:
-            rows.append(RowPlan(joint=joint, row=row, dof=dofs[row.dof]))
+            rows.append(articulation_plan.RowPlan(joint=joint, row=row, dof=dofs[row.dof]))
         else:
-            rows.append(RowPlan(joint=joint, row=_as_element(row, layout)))
+            rows.append(articulation_plan.RowPlan(joint=joint, row=_as_element(row, layout)))
     return rows
 
 

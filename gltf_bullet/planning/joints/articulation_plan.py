@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from gltf_bullet.model import Joint
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.axes import Dof
@@ -25,8 +27,7 @@ WORLD = -1
 """Anchor number of the fixed world; a kinematic parent is named by its node."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkFrame:
+class LinkFrame(Struct, frozen=True, kw_only=True):
     """A frame fixed to a link of an articulation, or to an anchor outside of it."""
 
     multibody: int
@@ -37,8 +38,7 @@ class LinkFrame:
     """Pose in the link frame, or in the frame of the anchor, be it a node or the world."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DofPlan:
+class DofPlan(Struct, frozen=True, kw_only=True):
     """One degree of freedom (a ball counts as one) and the link that carries it."""
 
     joint_node: int
@@ -51,8 +51,7 @@ class DofPlan:
     """Engine position of a ball at load."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowPlan:
+class RowPlan(Struct, frozen=True, kw_only=True):
     """A row of the joint-space solve."""
 
     joint: int
@@ -62,8 +61,7 @@ class RowPlan:
     """Index into the articulation's dofs for COORDINATE rows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointPlan:
+class JointPlan(Struct, frozen=True, kw_only=True):
     """A glTF joint inside an articulation."""
 
     joint: Joint
@@ -85,8 +83,7 @@ class LoopConstraintKind(enum.Enum):
     """No constraint: nothing is locked, and the rows act as forces on both bodies."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopConstraint:
+class LoopConstraint(Struct, frozen=True, kw_only=True):
     """A joint that is closed by an engine constraint between two frames."""
 
     kind: LoopConstraintKind
@@ -97,8 +94,7 @@ class LoopConstraint:
     """Mass that may hang on it [kg], which bounds the force of the constraint."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MultibodyPlan:
+class MultibodyPlan(Struct, frozen=True, kw_only=True):
     """One multibody of the engine, with the bodies and colliders that its links stand for."""
 
     anchor: int
@@ -118,8 +114,7 @@ class MultibodyPlan:
         return self.root_node >= 0 and self.spec.mass > 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArticulationPlan:
+class ArticulationPlan(Struct, frozen=True, kw_only=True):
     """Bodies that joints connect, directly or through others."""
 
     multibodies: tuple[MultibodyPlan, ...]
@@ -129,8 +124,7 @@ class ArticulationPlan:
     loop_constraints: tuple[LoopConstraint, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CutConstraint:
+class CutConstraint(Struct, frozen=True, kw_only=True):
     """A loop constraint between two articulations that one set of joints was cut into."""
 
     loop_constraint: LoopConstraint

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, TypeVar
 
 import numpy as np
+from msgspec import Struct
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, note, warning
 from gltf_bullet.model import DofKind, Joint, MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_builder import build_articulation
@@ -41,6 +41,7 @@ from gltf_bullet.planning.joints.graph import (
 from gltf_bullet.planning.joints.layout import JointLayout, plan_joint_layout
 from gltf_bullet.planning.joints.multibody_layout import BodyFacts, Side, SidedJoint
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose
 
 # --- Splits of an articulation at the constraints between its multibodies -------------------------
@@ -203,9 +204,8 @@ def _part(plan: ArticulationPlan, members: _Members, multibody: int) -> Articula
 # between its joints and an inertia ``I`` about the upper one, it swings at ``sqrt(M g l / I)``. An
 # explicit step must be shorter than that, in Bullet as in other engines.
 
-LOAD_ON_LIGHT_LINK = IssueKind(
+LOAD_ON_LIGHT_LINK = note(
     "LOAD_ON_LIGHT_LINK",
-    Severity.INFO,
     "{ratio:.3g} times the body's own mass hangs on it; with time steps above {step:.2g} s it "
     "shakes, and is held by taking its energy away",
 )
@@ -236,8 +236,7 @@ def report_light_links(articulations: Iterable[ArticulationPlan], diagnostics: D
                 )
 
 
-@dataclass(slots=True)
-class _Hanging:
+class _Hanging(Struct):
     """A body of a multibody, by its link."""
 
     joint: FloatArray
@@ -296,16 +295,14 @@ def _poses(multibody: MultibodyPlan) -> list[Pose]:
 
 # --- Plans of all articulations of a scene --------------------------------------------------------
 
-JOINT_WITHOUT_EFFECT = IssueKind(
+JOINT_WITHOUT_EFFECT = note(
     "JOINT_WITHOUT_EFFECT",
-    Severity.INFO,
     "the joint has neither limits nor drives; it only keeps its two bodies from colliding",
 )
 
 
-JOINT_LIMIT_SAGS = IssueKind(
+JOINT_LIMIT_SAGS = warning(
     "JOINT_LIMIT_SAGS",
-    Severity.WARNING,
     "the soft limit of {stiffness:.3g} N/m lets a body of {mass:.3g} kg sag by {sag:.3g} m under "
     "its weight, more than its size of about {size:.3g} m; the text's N/m is taken literally",
 )

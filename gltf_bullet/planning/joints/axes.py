@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gltf_bullet.model import DofKind, JointLimit
 
@@ -21,8 +22,7 @@ _HALF_TURN = math.pi - 1e-6
 """[rad]"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AxisRange:
+class AxisRange(Struct, frozen=True, kw_only=True):
     """The intersection of all hard one-axis limits of one axis."""
 
     lower: float = -math.inf
@@ -39,8 +39,7 @@ class AxisRange:
         return 0.5 * (self.lower + self.upper)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dof:
+class Dof(Struct, frozen=True, kw_only=True):
     """One degree of freedom of the chain (three for a ball)."""
 
     kind: DofKind

@@ -7,24 +7,13 @@ PyBullet's users expect the base in the same multibody as its links: one body, w
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 import numpy as np
 
-from gltf_bullet.model import (
-    Box,
-    Capsule,
-    Cylinder,
-    MeshShape,
-    Motion,
-    MotionKind,
-    PhysicsScene,
-    Plane,
-    Shape,
-    Sphere,
-)
+from gltf_bullet import model
 from gltf_bullet.planning.joints.graph import GraphEdge, connected_components, edges_by_group
 from gltf_bullet.planning.shapes.planner import MeshOf
+from gltf_bullet.records import replace
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -34,13 +23,13 @@ _NEAR = 0.1
 
 
 def with_fixed_bases(
-    physics: PhysicsScene,
+    physics: model.PhysicsScene,
     tree: NodeTree,
     motion_node_of: IntArray,
     frames: NodeFrames,
     moving: Collection[int],
     mesh_of: MeshOf,
-) -> PhysicsScene:
+) -> model.PhysicsScene:
     """The scene with static motions on nodes that are the base of exactly one robot.
 
     Args:
@@ -51,7 +40,7 @@ def with_fixed_bases(
         moving: Nodes that an animation moves.
         mesh_of: Gives the triangles of a mesh shape.
     """
-    dynamic = {n for n, m in physics.motions.items() if m.kind is MotionKind.DYNAMIC}
+    dynamic = {n for n, m in physics.motions.items() if m.kind is model.MotionKind.DYNAMIC}
     edges: list[GraphEdge] = []
     bases_of_edge: dict[int, int] = {}
     stated: set[int] = set()
@@ -93,14 +82,14 @@ def with_fixed_bases(
     ]
     if not found:
         return physics
-    fixed = Motion(kind=MotionKind.STATIC, center_of_mass=(0.0, 0.0, 0.0))
+    fixed = model.Motion(kind=model.MotionKind.STATIC, center_of_mass=(0.0, 0.0, 0.0))
     return replace(physics, motions={**physics.motions, **dict.fromkeys(found, fixed)})
 
 
 def _is_compact(
     base: int,
     bodies: set[int],
-    physics: PhysicsScene,
+    physics: model.PhysicsScene,
     tree: NodeTree,
     frames: NodeFrames,
     mesh_of: MeshOf,
@@ -133,20 +122,20 @@ def _is_compact(
     return True
 
 
-def _box_of(shape: Shape, mesh_of: MeshOf) -> tuple[FloatArray, FloatArray] | None:
+def _box_of(shape: model.Shape, mesh_of: MeshOf) -> tuple[FloatArray, FloatArray] | None:
     """Lowest and highest corner of a shape in its own frame [m]; ``None`` if it has no bounds."""
     match shape:
-        case Box(size=size):
+        case model.Box(size=size):
             half = 0.5 * np.array(size)
-        case Sphere(radius=radius):
+        case model.Sphere(radius=radius):
             half = np.full(3, radius)
-        case Capsule(mid_height=height, radius_bottom=bottom, radius_top=top):
+        case model.Capsule(mid_height=height, radius_bottom=bottom, radius_top=top):
             wide = max(bottom, top)
             half = np.array([wide, 0.5 * height + wide, wide])
-        case Cylinder(height=height, radius_bottom=bottom, radius_top=top):
+        case model.Cylinder(height=height, radius_bottom=bottom, radius_top=top):
             wide = max(bottom, top)
             half = np.array([wide, 0.5 * height, wide])
-        case MeshShape():
+        case model.MeshShape():
             mesh = mesh_of(shape)
             if mesh is None or not len(mesh.points):
                 return None
@@ -157,7 +146,7 @@ def _box_of(shape: Shape, mesh_of: MeshOf) -> tuple[FloatArray, FloatArray] | No
 
 
 def _is_base_of(
-    base: int, bodies: set[int], physics: PhysicsScene, tree: NodeTree, moving: set[int]
+    base: int, bodies: set[int], physics: model.PhysicsScene, tree: NodeTree, moving: set[int]
 ) -> bool:
     """Return True if a node does not move and has only its own robot below it."""
     above = {base, *tree.ancestors(base)}
@@ -170,5 +159,5 @@ def _is_base_of(
     if below(physics.motions) - bodies or below(physics.triggers) or below(moving):
         return False
     return not any(
-        isinstance(physics.colliders[node].shape, Plane) for node in below(physics.colliders)
+        isinstance(physics.colliders[node].shape, model.Plane) for node in below(physics.colliders)
     )

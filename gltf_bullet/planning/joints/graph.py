@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphEdge:
+
+class GraphEdge(Struct, frozen=True, kw_only=True):
     """A joint between two ends; an end is a body (``True``) or an anchor."""
 
     joint: int
@@ -25,8 +25,7 @@ class GraphEdge:
     """Edges of higher priority are preferred for the spanning tree."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpanningTree:
+class SpanningTree(Struct, frozen=True, kw_only=True):
     """A component's tree, rooted at an anchor or at a body."""
 
     anchor: int | None

@@ -9,9 +9,10 @@ the joint-space solve.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from msgspec import Struct
+
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, warning
 from gltf_bullet.model import DofKind, Joint, JointLimit
 from gltf_bullet.planning.joints.axes import BALL, LOCK_WIDTH, AxisRange, Dof, merge_axis
 from gltf_bullet.planning.joints.rotations import RotationLayout, plan_rotations, total_angle
@@ -21,15 +22,13 @@ from gltf_bullet.transforms import Pose, Vec3
 START_TOLERANCE = 1e-4
 """[m, rad] A locked axis that is displaced by less at load is locked there."""
 
-JOINT_LIMITS_CONTRADICT = IssueKind(
+JOINT_LIMITS_CONTRADICT = warning(
     "JOINT_LIMITS_CONTRADICT",
-    Severity.WARNING,
     "the limits of the {dof} axis {axis} leave nothing (lower {lower:.6g}, upper {upper:.6g}); "
     "the axis is locked in the middle",
 )
-JOINT_STARTS_VIOLATED = IssueKind(
+JOINT_STARTS_VIOLATED = warning(
     "JOINT_STARTS_VIOLATED",
-    Severity.WARNING,
     "the {dof} axis {axis} starts at {position:.6g}, {excess:.3g} outside of its limits; it "
     "will be brought back gradually (the frames of node {node} and of {connected} are "
     "{distance:.3g} m and {angle:.3g} rad apart)",
@@ -40,8 +39,7 @@ _ALIGNED = 1e-9
 """[rad] A locked axis turned by less counts as not turned."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointLayout:
+class JointLayout(Struct, frozen=True, kw_only=True):
     """The chain from frame a to frame b and its rows."""
 
     offset: Vec3

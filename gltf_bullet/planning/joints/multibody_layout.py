@@ -7,9 +7,10 @@ link's frame, its joint and its place in the order depend on each other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from msgspec import Struct
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
 from gltf_bullet.model import DofKind, Joint
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import WORLD, DofPlan, MultibodyPlan
@@ -17,6 +18,7 @@ from gltf_bullet.planning.joints.axes import BALL, Dof
 from gltf_bullet.planning.joints.layout import JointLayout
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
 from gltf_bullet.planning.joints.rotations import axis_turn
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat, Vec3
 
 # --- One joint as links: from a parent body's frame through its dofs to a child body's frame ------
@@ -32,8 +34,7 @@ _ALIGNED = 1e-9
 """Half of the angle [rad] by which equal frames may differ in a file of decimals."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Moving:
+class _Moving(Struct, frozen=True):
     dof: int
     """Index into the layout's dofs."""
     kind: DofKind
@@ -42,8 +43,7 @@ class _Moving:
     is_ball: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChainLinks:
+class ChainLinks(Struct, frozen=True, kw_only=True):
     """Links from a parent link to a body; parents are counted from 0 within the chain."""
 
     links: tuple[LinkSpec, ...]
@@ -236,24 +236,21 @@ MULTIBODY_GROUPS = 50
 TINY_MASS_RATIO = 1e-4
 """Mass of the link at the end of a welded chain, relative to the body that it is welded to."""
 
-BODY_HAS_TOO_MANY_GROUPS = IssueKind(
+BODY_HAS_TOO_MANY_GROUPS = warning(
     "BODY_HAS_TOO_MANY_GROUPS",
-    Severity.WARNING,
     "the body of node {node} needs {groups} links for its collider groups; only {kept} fit, "
     "the others do not collide",
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BodyFacts:
+class BodyFacts(Struct, frozen=True, kw_only=True):
     """A dynamic body that joints may hold, by its motion node."""
 
     node: int
     plan: BodyPlan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class Side(Struct, frozen=True, kw_only=True):
     """One end of a joint."""
 
     body: int
@@ -268,8 +265,7 @@ class Side:
     """Motion node of any kind, -1 without one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SidedJoint:
+class SidedJoint(Struct, frozen=True, kw_only=True):
     """A joint with both ends resolved."""
 
     joint: Joint
@@ -278,8 +274,7 @@ class SidedJoint:
     b: Side
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArticulationParts:
+class ArticulationParts(Struct, frozen=True, kw_only=True):
     """Inputs that all multibodies of an articulation are laid out from."""
 
     joints: Sequence[SidedJoint]
@@ -301,8 +296,7 @@ class ArticulationParts:
         return plan.world_from_body if plan is not None else side.anchor_frame
 
 
-@dataclass(slots=True)
-class Branch:
+class Branch(Struct):
     """A child of a body within its multibody: a tree joint, or a chain that a weld will close."""
 
     joint: int
@@ -311,8 +305,7 @@ class Branch:
     is_reversed: bool
 
 
-@dataclass(slots=True)
-class MultibodyDraft:
+class MultibodyDraft(Struct):
     """A multibody in the making."""
 
     anchor: int
@@ -323,8 +316,7 @@ class MultibodyDraft:
     coordinate_count: int = 0
 
 
-@dataclass(slots=True)
-class EmittedMultibody:
+class EmittedMultibody(Struct):
     """A multibody as values, with the facts that other parts of the plan need."""
 
     plan: MultibodyPlan

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from msgspec import Struct
+
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
 MAX_LINKS = 127
@@ -26,8 +28,7 @@ class LinkJoint(enum.Enum):
     SPHERICAL = "spherical"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkSpec:
+class LinkSpec(Struct, frozen=True, kw_only=True):
     """One link of a multibody; at zero joint position its frame is ``parent_from_link``."""
 
     parent: int

@@ -10,9 +10,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.transforms import FloatArray, Pose, Quat, matrices_from_quats
 
@@ -22,8 +22,7 @@ SAFE_MIDDLE = math.radians(80.0)
 _UNIT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(Struct, frozen=True, kw_only=True):
     """A rotation about one axis of the frame reached so far."""
 
     axis: int
@@ -32,8 +31,7 @@ class Turn:
     is_free: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RotationLayout:
+class RotationLayout(Struct, frozen=True, kw_only=True):
     """The rotation part of a chain: ``turns`` in order (or a ball), then ``tail_xyzw``."""
 
     is_ball: bool

@@ -8,9 +8,10 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from msgspec import Struct
+
+from gltf_bullet.diagnostics import Diagnostics, note
 from gltf_bullet.model import DofKind, Joint, JointLimit
 from gltf_bullet.planning.joints.axes import (
     BALL,
@@ -22,9 +23,8 @@ from gltf_bullet.planning.joints.axes import (
 )
 from gltf_bullet.planning.joints.rotations import SAFE_MIDDLE
 
-JOINT_DRIVE_ON_LOCKED_AXIS = IssueKind(
+JOINT_DRIVE_ON_LOCKED_AXIS = note(
     "JOINT_DRIVE_ON_LOCKED_AXIS",
-    Severity.INFO,
     "the drive acts on the {dof} axis {axis}, which the limits lock; it has no effect",
 )
 
@@ -52,8 +52,7 @@ class RowMetric(enum.Enum):
     """Total angle between the frames: a 3D angular limit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointRow:
+class JointRow(Struct, frozen=True, kw_only=True):
     """A limit or a drive of one joint, as a row of the joint-space solve."""
 
     metric: RowMetric

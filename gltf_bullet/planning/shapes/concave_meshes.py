@@ -6,7 +6,7 @@ other meshes, so convex parts are the general answer, and a hull the last one.
 
 from __future__ import annotations
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, warning
 from gltf_bullet.model.mass_properties import Moments, mesh_moments
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.decomposition import Decomposer
@@ -22,25 +22,21 @@ from gltf_bullet.planning.shapes.shape_plans import (
 )
 from gltf_bullet.transforms import IDENTITY_POSE, Pose
 
-CONCAVE_DECOMPOSED = IssueKind(
+CONCAVE_DECOMPOSED = warning(
     "CONCAVE_DECOMPOSED",
-    Severity.WARNING,
     "a moving concave mesh stands as {parts} convex parts of {ratio:.3g} times its volume",
 )
-CONCAVE_AS_HULL = IssueKind(
+CONCAVE_AS_HULL = warning(
     "CONCAVE_AS_HULL",
-    Severity.WARNING,
     "a moving concave mesh stands as its convex hull, whose volume is {ratio:.3g} of the mesh's",
 )
-DECOMPOSITION_STOPPED = IssueKind(
+DECOMPOSITION_STOPPED = warning(
     "DECOMPOSITION_STOPPED",
-    Severity.WARNING,
     "decomposing a concave mesh was stopped ({why}); {parts} coarse convex parts of "
     "{ratio:.3g} times its volume stand in (LoadOptions.decomposition_seconds)",
 )
-DECOMPOSITION_FAILED = IssueKind(
+DECOMPOSITION_FAILED = warning(
     "DECOMPOSITION_FAILED",
-    Severity.WARNING,
     "a concave mesh could not be decomposed ({why}); its convex hull, {ratio:.3g} times its "
     "volume, stands in (LoadOptions.decomposition_seconds, LoadOptions.concave)",
 )

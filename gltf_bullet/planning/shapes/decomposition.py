@@ -9,24 +9,23 @@ from __future__ import annotations
 import hashlib
 import io
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from gltf_bullet.child_processes import python_command, start
 from gltf_bullet.disk_cache import cache_folder, write_file
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.hulls import convex_hull
 from gltf_bullet.planning.shapes.shape_plans import PointSet, TriangleSet
+from gltf_bullet.private_folders import scratch_folder
 from gltf_bullet.transforms import FloatArray
 
 # --- The worker process: ``coacd_worker.py`` with bounds of memory and a watchdog -----------------
@@ -40,8 +39,7 @@ _BUSY: Final = 10.0
 POLL_SECONDS: Final = 0.05
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WorkerResult:
+class WorkerResult(Struct, frozen=True, eq=False):
     """Vertices of each part, and whether the search came to its end."""
 
     parts: tuple[FloatArray, ...]
@@ -77,7 +75,7 @@ def run_worker(
     if not np.isfinite(points).all():
         return WorkerResult((), is_full=False, reason="its size cannot be carried")
     try:
-        with tempfile.TemporaryDirectory(prefix="gltf_bullet_", ignore_cleanup_errors=True) as name:
+        with tempfile.TemporaryDirectory(dir=scratch_folder(), ignore_cleanup_errors=True) as name:
             folder = Path(name)
             np.savez(
                 folder / "mesh.npz",
@@ -103,6 +101,10 @@ def run_worker(
 
 def _run_worker(folder: Path, seconds: float, progress: Callable[[float], object]) -> str:
     """Run the worker and return why it ended early, or an empty text; it is killed at the end."""
+    import subprocess  # 6 ms, and few meshes are decomposed
+
+    from gltf_bullet.child_processes import python_command, start
+
     if not sys.executable:
         return "there is no Python interpreter to run coacd with"
     longest = seconds * (_BUSY if hasattr(signal, "SIGXCPU") else 1.0)
@@ -148,8 +150,7 @@ Outcome: TypeAlias = Literal["full", "draft", "none"]
 """``draft``: the watchdog struck after the coarse search; ``none``: no parts at all."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Decomposition:
+class Decomposition(Struct, frozen=True, eq=False):
     """Convex parts that cover a mesh, with the outcome of the search for them."""
 
     parts: tuple[PointSet, ...]

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, error, note, warning
 from gltf_bullet.disk_cache import cache_folder
 from gltf_bullet.model import Box, Capsule, Cylinder, MeshShape, Plane, Shape, Sphere
 from gltf_bullet.model.mass_properties import Moments, mesh_moments, solid_moments
@@ -36,6 +36,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     SpherePlan,
     TriangleSet,
 )
+from gltf_bullet.records import replace
 from gltf_bullet.transforms import FloatArray, Pose, split_linear
 
 # --- Bullet primitives that equal a scaled solid, exactly or nearly -------------------------------
@@ -255,52 +256,38 @@ def with_thickness(
 
 # --- The engine shape of each shape of the model --------------------------------------------------
 
-SHAPE_DISABLED = IssueKind(
+SHAPE_DISABLED = note(
     "SHAPE_DISABLED",
-    Severity.INFO,
     "the node's scale is zero on all axes; the shape is disabled as the text demands",
 )
-SHAPE_DEGENERATE = IssueKind(
+SHAPE_DEGENERATE = warning(
     "SHAPE_DEGENERATE",
-    Severity.WARNING,
     "the shape has no volume ({why}); it is given a thickness of {thickness:.3g} m",
 )
-SHAPE_EMPTY = IssueKind(
-    "SHAPE_EMPTY", Severity.WARNING, "the mesh gives no usable {what}; the collider is left out"
-)
-SHAPE_TOO_LARGE = IssueKind(
+SHAPE_EMPTY = warning("SHAPE_EMPTY", "the mesh gives no usable {what}; the collider is left out")
+SHAPE_TOO_LARGE = error(
     "SHAPE_TOO_LARGE",
-    Severity.ERROR,
     "the shape is {got:.3g} m large, its node's scale included; must be at most {allowed:g} m",
 )
-ROUND_SHAPE_APPROXIMATED = IssueKind(
+ROUND_SHAPE_APPROXIMATED = warning(
     "ROUND_SHAPE_APPROXIMATED",
-    Severity.WARNING,
     "a {what} has no Bullet primitive; a hull of {points} points stands in, at most "
     "{deviation:.3g} m inside the true surface",
 )
-NEARLY_ROUND = IssueKind(
+NEARLY_ROUND = note(
     "NEARLY_ROUND",
-    Severity.INFO,
     "a {what} is all but a Bullet primitive, which stands in, at most {deviation:.3g} m off the "
     "true surface",
 )
-HULL_REDUCED = IssueKind(
+HULL_REDUCED = warning(
     "HULL_REDUCED",
-    Severity.WARNING,
     "the convex hull has more than {limit} vertices; it is reduced, at most {deviation:.3g} m "
     "inside the true hull",
 )
-PLANE_SIDES_APPROXIMATED = IssueKind(
-    "PLANE_SIDES_APPROXIMATED",
-    Severity.WARNING,
-    "a {what} plane collides {how} in Bullet",
+PLANE_SIDES_APPROXIMATED = warning(
+    "PLANE_SIDES_APPROXIMATED", "a {what} plane collides {how} in Bullet"
 )
-MESH_OPEN = IssueKind(
-    "MESH_OPEN",
-    Severity.INFO,
-    "the mesh is not closed; mass and inertia come from its convex hull",
-)
+MESH_OPEN = note("MESH_OPEN", "the mesh is not closed; mass and inertia come from its convex hull")
 
 MeshOf = Callable[[MeshShape], TriangleSet | None]
 """Gives the (morphed, skinned) triangles of a mesh shape in shape space; ``None``: unreadable."""
@@ -320,8 +307,7 @@ _SHEET_THICKNESS = 0.01
 """Largest thickness of a moving two-sided plane [m]."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlannedShape:
+class PlannedShape(Struct, frozen=True, eq=False):
     """An engine shape in the collider's frame, and the moments of the true solid."""
 
     placed: PlacedShape

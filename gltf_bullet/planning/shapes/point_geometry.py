@@ -5,18 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from gltf_bullet.planning.shapes import shape_plans
 from gltf_bullet.planning.shapes.hulls import convex_hull, hull_faces
-from gltf_bullet.planning.shapes.shape_plans import (
-    BoxPlan,
-    BvhPlan,
-    CapsulePlan,
-    ConvexPartsPlan,
-    CylinderPlan,
-    HullPlan,
-    InfinitePlanePlan,
-    PlacedShape,
-    SpherePlan,
-)
 from gltf_bullet.transforms import BoolArray, FloatArray, matrices_from_quats
 
 _ROUNDING = 1e-9
@@ -26,15 +16,15 @@ _ROUNDING = 1e-9
 class PointGeometry:
     """One placed shape that points are compared with; points are in the frame it is placed in."""
 
-    def __init__(self, placed: PlacedShape) -> None:
+    def __init__(self, placed: shape_plans.PlacedShape) -> None:
         self._shape = placed.shape
         pose = placed.body_from_shape
         self._origin = np.array(pose.translation)
         self._axes = matrices_from_quats(np.array(pose.rotation_xyzw))
         match placed.shape:
-            case HullPlan(vertices=vertices):
+            case shape_plans.HullPlan(vertices=vertices):
                 self._faces = [_faces(vertices.points)]
-            case ConvexPartsPlan(parts=parts):
+            case shape_plans.ConvexPartsPlan(parts=parts):
                 self._faces = [_faces(part.points) for part in parts]
             case _:
                 self._faces = []
@@ -49,18 +39,18 @@ class PointGeometry:
         size = np.abs(local)
         result: BoolArray
         match self._shape:
-            case BoxPlan(half_extents=half_extents):
+            case shape_plans.BoxPlan(half_extents=half_extents):
                 result = (size <= np.array(half_extents)).all(axis=1)
-            case SpherePlan(radius=radius):
+            case shape_plans.SpherePlan(radius=radius):
                 result = np.linalg.norm(local, axis=1) <= radius
-            case CapsulePlan(radius=radius, mid_height=height):
+            case shape_plans.CapsulePlan(radius=radius, mid_height=height):
                 size[:, 1] = np.maximum(size[:, 1] - 0.5 * height, 0.0)
                 result = np.linalg.norm(size, axis=1) <= radius
-            case CylinderPlan(radius=radius, height=height):
+            case shape_plans.CylinderPlan(radius=radius, height=height):
                 result = (size[:, 1] <= 0.5 * height) & (
                     np.hypot(local[:, 0], local[:, 2]) <= radius
                 )
-            case InfinitePlanePlan():
+            case shape_plans.InfinitePlanePlan():
                 result = local[:, 1] <= 0.0
             case _:
                 result = np.zeros(len(points), dtype=bool)
@@ -79,22 +69,22 @@ class PointGeometry:
     def _nearest(self, local: FloatArray) -> FloatArray:
         result = local.copy()
         match self._shape:
-            case BoxPlan(half_extents=half_extents):
+            case shape_plans.BoxPlan(half_extents=half_extents):
                 half = np.array(half_extents)
                 result = np.clip(local, -half, half)
-            case SpherePlan(radius=radius):
+            case shape_plans.SpherePlan(radius=radius):
                 result = local * _shrink(np.linalg.norm(local, axis=1), radius)[:, None]
-            case CapsulePlan(radius=radius, mid_height=height):
+            case shape_plans.CapsulePlan(radius=radius, mid_height=height):
                 middle = np.zeros_like(local)
                 middle[:, 1] = np.clip(local[:, 1], -0.5 * height, 0.5 * height)
                 arm = local - middle
                 result = middle + arm * _shrink(np.linalg.norm(arm, axis=1), radius)[:, None]
-            case CylinderPlan(radius=radius, height=height):
+            case shape_plans.CylinderPlan(radius=radius, height=height):
                 shrink = _shrink(np.hypot(local[:, 0], local[:, 2]), radius)
                 result[:, 0] *= shrink
                 result[:, 2] *= shrink
                 result[:, 1] = np.clip(local[:, 1], -0.5 * height, 0.5 * height)
-            case InfinitePlanePlan():
+            case shape_plans.InfinitePlanePlan():
                 result[:, 1] = np.minimum(local[:, 1], 0.0)
             case _:
                 if self._search is None:
@@ -104,10 +94,10 @@ class PointGeometry:
 
     def _triangles(self) -> tuple[FloatArray, npt.NDArray[np.int64]]:
         match self._shape:
-            case HullPlan(vertices=vertices):
+            case shape_plans.HullPlan(vertices=vertices):
                 hull = convex_hull(vertices.points, len(vertices.points))
                 return hull.points, hull.triangles
-            case BvhPlan(mesh=mesh) | ConvexPartsPlan(source=mesh):
+            case shape_plans.BvhPlan(mesh=mesh) | shape_plans.ConvexPartsPlan(source=mesh):
                 return mesh.points, mesh.triangles
             case _:
                 raise ValueError(f"{self._shape} is not made of triangles")

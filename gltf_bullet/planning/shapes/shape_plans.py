@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3
 
@@ -64,24 +65,21 @@ class TriangleSet:
         return self._digest.hex()
 
 
-@dataclass(frozen=True, slots=True)
-class BoxPlan:
+class BoxPlan(Struct, frozen=True):
     """A box about the origin."""
 
     half_extents: Vec3
     """[m]"""
 
 
-@dataclass(frozen=True, slots=True)
-class SpherePlan:
+class SpherePlan(Struct, frozen=True):
     """A ball about the origin."""
 
     radius: float
     """[m]"""
 
 
-@dataclass(frozen=True, slots=True)
-class CapsulePlan:
+class CapsulePlan(Struct, frozen=True):
     """A capsule along +Y about the origin, both radii equal."""
 
     radius: float
@@ -90,8 +88,7 @@ class CapsulePlan:
     """Distance between the cap centres [m]."""
 
 
-@dataclass(frozen=True, slots=True)
-class CylinderPlan:
+class CylinderPlan(Struct, frozen=True):
     """A cylinder along +Y about the origin, both radii equal."""
 
     radius: float
@@ -100,20 +97,17 @@ class CylinderPlan:
     """[m]"""
 
 
-@dataclass(frozen=True, slots=True)
-class InfinitePlanePlan:
+class InfinitePlanePlan(Struct, frozen=True):
     """Everything below the XZ plane of its frame is solid; static bodies only."""
 
 
-@dataclass(frozen=True, slots=True)
-class HullPlan:
+class HullPlan(Struct, frozen=True):
     """The convex hull of some points."""
 
     vertices: PointSet
 
 
-@dataclass(frozen=True, slots=True)
-class BvhPlan:
+class BvhPlan(Struct, frozen=True):
     """Triangles as they are: a surface without inside."""
 
     mesh: TriangleSet
@@ -140,8 +134,7 @@ ShapePlan: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedShape:
+class PlacedShape(Struct, frozen=True):
     """A shape and its pose in the frame of its body."""
 
     shape: ShapePlan

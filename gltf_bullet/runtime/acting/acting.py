@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec import field as msgspec_field
 
 from gltf_bullet.behavior.graph import Graph
 from gltf_bullet.behavior.host import Property
@@ -19,12 +21,11 @@ from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ActingState:
+class ActingState(Struct, frozen=True, eq=False, kw_only=True):
     """All state of a graph in a scene; picklable."""
 
     behavior: BehaviorState
-    kept: Mapping[str, Value] = field(default_factory=dict)
+    kept: Mapping[str, Value] = msgspec_field(default_factory=dict)
     """Values of properties that the simulation does not use."""
     lag: float = 0.0
     """Time by which the graph is behind the scene [s]."""

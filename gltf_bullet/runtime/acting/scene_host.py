@@ -11,7 +11,7 @@ from gltf_bullet.behavior.host import Property, RayHit
 from gltf_bullet.behavior.object_model import ObjectModel
 from gltf_bullet.behavior.values import Reference, Value
 from gltf_bullet.bullet.state import link_state
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer, note, warning
 from gltf_bullet.dialects.registry import IMPLEMENTED_EXTENSIONS
 from gltf_bullet.errors import AssetError, EngineError, TranslationError
 from gltf_bullet.model.pointers import find_target
@@ -94,15 +94,13 @@ class BodyPoses:
         return _Way(Pose((x, y, z, w), (tx, ty, tz)).inverse(), scale, inertial)
 
 
-BEHAVIOR_VALUE_REFUSED = IssueKind(
+BEHAVIOR_VALUE_REFUSED = warning(
     "BEHAVIOR_VALUE_REFUSED",
-    Severity.WARNING,
     "the graph sets this to {got}, which cannot be ({why}); such values are passed over",
 )
 
-BEHAVIOR_UNSEEN = IssueKind(
+BEHAVIOR_UNSEEN = note(
     "BEHAVIOR_UNSEEN",
-    Severity.INFO,
     "the graph sets this; it is kept and read back, but neither simulation nor pictures follow it",
 )
 

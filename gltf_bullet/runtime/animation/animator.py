@@ -8,9 +8,10 @@ channel in a few numpy calls and composes the animated part of the tree level by
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct
+from msgspec import field as msgspec_field
 
 from gltf_bullet.runtime.animation.players import Animations, PlayerState
 from gltf_bullet.runtime.animation.pointer_tracks import pointer_value
@@ -25,15 +26,14 @@ from gltf_bullet.transforms import (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class AnimatorState:
+class AnimatorState(Struct, frozen=True, eq=False, kw_only=True):
     """The state of animated nodes and properties."""
 
     local: FloatArray
     """parent_from_node of all nodes, as edited and animated, shape [node_count, 4, 4]."""
     stated: tuple[tuple[int, tuple[bytes, Parts]], ...] = ()
     """Parts that these local transforms were stated as, by node, with their bytes."""
-    parts: FloatArray = field(default_factory=lambda: np.zeros((0, 10)))
+    parts: FloatArray = msgspec_field(default_factory=lambda: np.zeros((0, 10)))
     """Translation, rotation xyzw and scale of the animated nodes, which ``local`` has not to the
     bit.
     """

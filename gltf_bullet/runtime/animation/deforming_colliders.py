@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from gltf_bullet.bullet.bodies.deforming_bodies import BuiltSurface, SurfaceMotion
@@ -16,6 +14,7 @@ from gltf_bullet.planning.body_plans import StaticPlan
 from gltf_bullet.planning.shapes.collision_meshes import collision_mesh
 from gltf_bullet.planning.shapes.planner import ShapePlanner
 from gltf_bullet.planning.shapes.shape_plans import TriangleSet
+from gltf_bullet.records import replace
 from gltf_bullet.runtime.animation.animator import Animator
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose

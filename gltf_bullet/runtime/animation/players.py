@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.scene import Animation, AnimationSampler
 from gltf_bullet.transforms import IntArray
 
 
-@dataclass(frozen=True, slots=True)
-class PlayerState:
+class Playing(enum.Enum):
+    """What a player does with its nodes."""
+
+    STOPPED = enum.auto()
+    """It has released them."""
+    PAUSED = enum.auto()
+    """It holds them."""
+    RUNNING = enum.auto()
+    """It moves them."""
+
+
+class Advance(enum.Flag):
+    """What became of a player in a step."""
+
+    WENT_ON = 0
+    BEGAN = enum.auto()
+    """It was the first step since it began or was sought."""
+    WRAPPED = enum.auto()
+    """It started over."""
+    ENDED = enum.auto()
+
+
+class PlayerState(Struct, frozen=True):
     """The state of a player."""
 
     time: float
     speed: float
     loop: bool
-    is_running: bool
-    is_active: bool
+    playing: Playing
     is_beginning: bool
     """True if the next step jumps to its time, because it was sought or begins."""
 
@@ -56,15 +78,10 @@ class AnimationPlayer:
         jump.
         """
         self._time = 0.0
-        self._running = False
-        self._active = False
+        self._playing = Playing.STOPPED
         self._beginning = False
-        self._ending = False
         self._next_time: tuple[float, bool, bool] | None = None
-        self.has_begun = False
-        """True if the last :meth:`advance` was the first since it began or was sought."""
-        self.has_wrapped = False
-        """True if the last :meth:`advance` started over."""
+        self._last = Advance.WENT_ON
 
     @property
     def name(self) -> str:
@@ -84,12 +101,12 @@ class AnimationPlayer:
     @property
     def is_playing(self) -> bool:
         """True while its time runs."""
-        return self._running
+        return self._playing is Playing.RUNNING
 
     @property
     def is_active(self) -> bool:
         """True while it drives its nodes: playing or paused."""
-        return self._active
+        return self._playing is not Playing.STOPPED
 
     @property
     def is_ending(self) -> bool:
@@ -97,7 +114,7 @@ class AnimationPlayer:
 
         Nodes and colliders still reach their last pose in it, while bodies are dynamic already.
         """
-        return self._ending
+        return Advance.ENDED in self._last
 
     def play(self) -> None:
         """Run from the present time; from the start after its end, or backwards from the end."""
@@ -107,20 +124,21 @@ class AnimationPlayer:
     def begin(self) -> None:
         """Do :meth:`play` during the creation of the scene."""
         first, last = (0.0, self.duration) if self.speed >= 0.0 else (self.duration, 0.0)
-        if not self._active and self._time == last:
+        if not self.is_active and self._time == last:
             self._time = first
-        self._beginning |= not self._active
-        self._running = self._active = True
+        self._beginning |= not self.is_active
+        self._playing = Playing.RUNNING
 
     def pause(self) -> None:
         """Stop time and keep the present pose."""
         self._guard()
-        self._running = False
+        if self.is_active:
+            self._playing = Playing.PAUSED
 
     def stop(self) -> None:
         """Release the nodes at their present poses; bodies are dynamic again."""
         self._guard()
-        self._running = self._active = False
+        self._playing = Playing.STOPPED
 
     def seek(self, time: float) -> None:
         """Go to a time [s] at once; bodies jump there."""
@@ -137,22 +155,22 @@ class AnimationPlayer:
             is_backwards: True to come there from later times.
             is_last: True to end there.
         """
-        self._beginning |= begins or not self._active
-        self._running = self._active = True
+        self._beginning |= begins or not self.is_active
+        self._playing = Playing.RUNNING
         self._next_time = time, is_backwards, is_last
 
     def advance(self, time_step: float) -> None:
         """Advance by a time step [s]."""
-        self.has_begun, self._beginning = self._beginning, False
-        self.has_wrapped = self._ending = False
+        self._last, self._beginning = Advance.BEGAN if self._beginning else Advance.WENT_ON, False
         if self._next_time is not None:
             (time, is_backwards, is_last), self._next_time = self._next_time, None
-            self.has_wrapped = (time < self._time) != is_backwards and time != self._time
+            if (time < self._time) != is_backwards and time != self._time:
+                self._last |= Advance.WRAPPED
             self._time = time
-            self._running = self._active = not is_last
-            self._ending = is_last
+            if is_last:
+                self._end()
             return
-        if not self._running:
+        if not self.is_playing:
             return
         time = self._time + self.speed * time_step
         for end in (0.0, self.duration):
@@ -163,11 +181,24 @@ class AnimationPlayer:
             self._time = time
         elif self.loop and self.duration > 0.0:
             self._time = time % self.duration
-            self.has_wrapped = True
+            self._last |= Advance.WRAPPED
         else:
             self._time = min(max(time, 0.0), self.duration)
-            self._running = self._active = False
-            self._ending = True
+            self._end()
+
+    def _end(self) -> None:
+        self._playing = Playing.STOPPED
+        self._last |= Advance.ENDED
+
+    @property
+    def has_begun(self) -> bool:
+        """True if the last :meth:`advance` was the first since it began or was sought."""
+        return Advance.BEGAN in self._last
+
+    @property
+    def has_wrapped(self) -> bool:
+        """True if the last :meth:`advance` started over."""
+        return Advance.WRAPPED in self._last
 
     @property
     def has_jumped(self) -> bool:
@@ -181,15 +212,13 @@ class AnimationPlayer:
 
     def state(self) -> PlayerState:
         """Return the state for :meth:`restore`."""
-        return PlayerState(
-            self._time, self.speed, self.loop, self._running, self._active, self._beginning
-        )
+        return PlayerState(self._time, self.speed, self.loop, self._playing, self._beginning)
 
     def restore(self, state: PlayerState) -> None:
         """Restore a :meth:`state`."""
         self._time, self.speed, self.loop = state.time, state.speed, state.loop
-        self._running, self._active = state.is_running, state.is_active
-        self._beginning, self._ending = state.is_beginning, False
+        self._playing, self._beginning = state.playing, state.is_beginning
+        self._last &= ~Advance.ENDED
 
     def __repr__(self) -> str:
         return f"AnimationPlayer({self.index}, {self.name!r}, time={self._time:.4g})"

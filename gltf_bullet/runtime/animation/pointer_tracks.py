@@ -8,21 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, note, warning
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.model.pointers import BOOLEANS, PointerTarget, find_target, written
 from gltf_bullet.scene import Animation
 from gltf_bullet.scene.animation import AnimationTrack, Interpolation
 from gltf_bullet.transforms import FloatArray
 
-ANIMATION_WITHOUT_EFFECT = IssueKind(
+ANIMATION_WITHOUT_EFFECT = note(
     "ANIMATION_WITHOUT_EFFECT",
-    Severity.INFO,
     "the animation changes {got}, which is nothing of the simulation; it has no effect",
 )
-ANIMATION_VALUE_REFUSED = IssueKind(
+ANIMATION_VALUE_REFUSED = warning(
     "ANIMATION_VALUE_REFUSED",
-    Severity.WARNING,
     "keyframe {key} of {got} cannot be set ({why}); such values are passed over",
 )
 

@@ -15,17 +15,7 @@ from gltf_bullet.model.properties import FILTER, MATERIAL, Properties
 from gltf_bullet.options import LoadOptions, require_options
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.scene_plan import ScenePlan
-from gltf_bullet.planning.shapes.shape_plans import (
-    BoxPlan,
-    BvhPlan,
-    CapsulePlan,
-    ConvexPartsPlan,
-    CylinderPlan,
-    HullPlan,
-    InfinitePlanePlan,
-    ShapePlan,
-    SpherePlan,
-)
+from gltf_bullet.planning.shapes import shape_plans
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.inspect.joints import describe_joints
 from gltf_bullet.runtime.placement import Placement
@@ -101,24 +91,24 @@ def _graph_lines(asset: AssetContent) -> list[str]:
     return [] if graph is None else graph_lines(graph)
 
 
-def describe_shape(shape: ShapePlan) -> str:
+def describe_shape(shape: shape_plans.ShapePlan) -> str:
     """Return the engine's shape in a few words, sizes in metres."""
     match shape:
-        case BoxPlan(half_extents=half):
+        case shape_plans.BoxPlan(half_extents=half):
             return "box " + " x ".join(f"{2.0 * h:.4g}" for h in half)
-        case SpherePlan(radius=radius):
+        case shape_plans.SpherePlan(radius=radius):
             return f"sphere r {radius:.4g}"
-        case CapsulePlan(radius=radius, mid_height=height):
+        case shape_plans.CapsulePlan(radius=radius, mid_height=height):
             return f"capsule r {radius:.4g}, mid height {height:.4g}"
-        case CylinderPlan(radius=radius, height=height):
+        case shape_plans.CylinderPlan(radius=radius, height=height):
             return f"cylinder r {radius:.4g}, height {height:.4g}"
-        case InfinitePlanePlan():
+        case shape_plans.InfinitePlanePlan():
             return "half-space"
-        case HullPlan(vertices=vertices):
+        case shape_plans.HullPlan(vertices=vertices):
             return f"hull of {len(vertices.points)} points"
-        case BvhPlan(mesh=mesh):
+        case shape_plans.BvhPlan(mesh=mesh):
             return f"{len(mesh.triangles)} triangles"
-        case ConvexPartsPlan(parts=parts):
+        case shape_plans.ConvexPartsPlan(parts=parts):
             return f"{len(parts)} convex parts"
 
 

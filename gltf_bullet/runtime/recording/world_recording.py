@@ -22,6 +22,7 @@ from gltf_bullet.errors import EngineError
 from gltf_bullet.gltf.writing import write_document
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.output_files import written_aside
+from gltf_bullet.private_folders import scratch_folder
 from gltf_bullet.rendering.camera import Camera
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.recording.keyframes import next_due, require_number
@@ -55,7 +56,7 @@ def replayed(
         OSError: There is no room for the file.
         EngineError: PyBullet has no room for another client.
     """
-    with tempfile.TemporaryDirectory(prefix="gltf_bullet-") as folder, headless_world() as client:
+    with tempfile.TemporaryDirectory(dir=scratch_folder()) as folder, headless_world() as client:
         path = Path(folder) / "rollout.glb"
         write(path)
         options = LoadOptions(visuals="none", behavior=False)

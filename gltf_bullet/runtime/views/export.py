@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer
 from gltf_bullet.gltf.document import Document
@@ -85,8 +85,7 @@ def node_poses(tree: NodeTree, nodes: IntArray, local_matrices: FloatArray) -> d
     }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NodePose:
+class NodePose(Struct, frozen=True, eq=False):
     """A node's local transform."""
 
     translation: FloatArray
@@ -94,8 +93,7 @@ class NodePose:
     scale: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Track:
+class Track(Struct, frozen=True, eq=False):
     """Keyframes for one property of a node."""
 
     node: int

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.bullet.rendering.pictures import PixelArray, take_picture
 from gltf_bullet.bullet.rendering.stand_ins import StandIn, StandIns
@@ -32,8 +32,7 @@ from gltf_bullet.transforms import FloatArray
 SUFFIXES = (".mp4", ".gif", ".png")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FilmLook:
+class _FilmLook(Struct, frozen=True, kw_only=True):
     """The settings of a film."""
 
     size: tuple[int, int]

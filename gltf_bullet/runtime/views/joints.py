@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -14,6 +13,7 @@ from gltf_bullet.bullet.world_lock import holds_world_lock
 from gltf_bullet.errors import WorldChangedError
 from gltf_bullet.model import DofKind, Joint, JointDrive, JointLimit
 from gltf_bullet.number_ranges import STIFFNESS
+from gltf_bullet.records import replace
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.nodes import ByNode
 from gltf_bullet.runtime.views.posing import set_joint_position

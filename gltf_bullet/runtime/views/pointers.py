@@ -8,29 +8,19 @@ from __future__ import annotations
 
 import re
 import reprlib
-from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from gltf_bullet import model
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.gltf.meshes import read_mesh
-from gltf_bullet.model import (
-    GravityVolume,
-    JointDrive,
-    JointLimit,
-    MeshShape,
-    Motion,
-    MotionKind,
-    PhysicsMaterial,
-    PhysicsScene,
-    WorldGravity,
-)
 from gltf_bullet.model.pointers import PointerTarget, edited, find_target, pointers_of
 from gltf_bullet.number_ranges import range_of
 from gltf_bullet.planning.gravity import changed_gravity
+from gltf_bullet.records import replace
 from gltf_bullet.runtime.followers import Jump
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.suggestions import did_you_mean
@@ -58,8 +48,8 @@ _UNIT = 1e-6
 """By which the length of a rotation that is set may differ from 1."""
 _MOST_NEAR = 2000
 """Largest number of pointers that are compared for a message; each takes some microseconds."""
-_GRAVITY = (WorldGravity, GravityVolume)
-_IN_PLACE = (PhysicsMaterial, JointLimit, *_GRAVITY)
+_GRAVITY = (model.WorldGravity, model.GravityVolume)
+_IN_PLACE = (model.PhysicsMaterial, model.JointLimit, *_GRAVITY)
 _VELOCITIES = ("linear_velocity", "angular_velocity")
 
 
@@ -82,15 +72,15 @@ def get_value(core: SceneCore, pointer: str) -> Any:
         if elsewhere is None or (value := elsewhere.value) is None:
             return _from_document(core, pointer)
         return np.array(value) if isinstance(value, tuple) else value
-    if isinstance(target.item, Motion):
+    if isinstance(target.item, model.Motion):
         return _get_motion(core, target)
     value = target.value
-    if isinstance(target.item, MeshShape):
+    if isinstance(target.item, model.MeshShape):
         value = _mesh_weights(core, target.item)
     return np.array(value) if isinstance(value, tuple) else value
 
 
-def _mesh_weights(core: SceneCore, shape: MeshShape) -> tuple[float, ...]:
+def _mesh_weights(core: SceneCore, shape: model.MeshShape) -> tuple[float, ...]:
     """Return the weights of a mesh shape: its own, the mesh's, or 0 for each morph target."""
     (part,) = shape.parts
     mesh = read_mesh(core.asset.document, part.mesh, Diagnostics())
@@ -126,18 +116,18 @@ def set_value(core: SceneCore, pointer: str, value: Any) -> None:
             )
         _from_document(core, pointer)  # raises where the pointer leads nowhere
         raise UnknownNameError(f"{pointer} cannot be changed")
-    if isinstance(target.item, JointDrive) and target.is_used:
+    if isinstance(target.item, model.JointDrive) and target.is_used:
         _set_drive(core, target, pointer, value)
         return
     physics = edited_at(core.model.now, target, pointer, value)
-    if isinstance(target.item, MeshShape):
+    if isinstance(target.item, model.MeshShape):
         count = len(_mesh_weights(core, target.item))
         if len(value) != count:
             raise ValueError(f"{pointer}: {reprlib.repr(value)} must have {count} numbers")
     if not target.is_used:  # stored only: no body depends on it
         core.model.edit(physics)
         return
-    if physics == core.model.now and not isinstance(target.item, Motion):
+    if physics == core.model.now and not isinstance(target.item, model.Motion):
         return
     changed = find_target(physics, pointer)
     try:
@@ -253,7 +243,7 @@ def _node_numbers(value: Any, field: str, pointer: str) -> FloatArray:
 
 
 def _get_motion(core: SceneCore, target: PointerTarget) -> Any:
-    motion: Motion = target.item
+    motion: model.Motion = target.item
     node = next(n for n, m in core.model.now.motions.items() if m is motion)
     plan = core.world.plan.bodies.bodies[node]
     if target.field in _VELOCITIES:
@@ -285,8 +275,8 @@ def _center_in_node(core: SceneCore, node: int) -> FloatArray:
 
 
 def edited_at(
-    physics: PhysicsScene, target: PointerTarget, pointer: str, value: Any
-) -> PhysicsScene:
+    physics: model.PhysicsScene, target: PointerTarget, pointer: str, value: Any
+) -> model.PhysicsScene:
     """Return the model with another value at a pointer.
 
     Raises:
@@ -302,19 +292,19 @@ def edited_at(
 def is_set_in_place(target: PointerTarget) -> bool:
     """Return True if a change mostly needs no new bodies."""
     item = target.item
-    if isinstance(item, Motion):
-        return item.kind is MotionKind.DYNAMIC and target.field in _VELOCITIES
-    return not target.is_used or isinstance(item, (*_IN_PLACE, JointDrive))
+    if isinstance(item, model.Motion):
+        return item.kind is model.MotionKind.DYNAMIC and target.field in _VELOCITIES
+    return not target.is_used or isinstance(item, (*_IN_PLACE, model.JointDrive))
 
 
-def _changed_in_place(core: SceneCore, new: PointerTarget, physics: PhysicsScene) -> bool:
+def _changed_in_place(core: SceneCore, new: PointerTarget, physics: model.PhysicsScene) -> bool:
     """Change the engine without a rebuild if possible; return True if it was."""
     item = new.item
-    if isinstance(item, Motion):
+    if isinstance(item, model.Motion):
         return _changed_motion(core, item, new.field, physics)
-    if isinstance(item, PhysicsMaterial):
+    if isinstance(item, model.PhysicsMaterial):
         return core.world.change_materials(physics)
-    if isinstance(item, JointLimit):
+    if isinstance(item, model.JointLimit):
         return all(
             core.joint_controls.set_limit(
                 node,
@@ -338,9 +328,11 @@ def _changed_in_place(core: SceneCore, new: PointerTarget, physics: PhysicsScene
     return False
 
 
-def _changed_motion(core: SceneCore, motion: Motion, field: str, physics: PhysicsScene) -> bool:
+def _changed_motion(
+    core: SceneCore, motion: model.Motion, field: str, physics: model.PhysicsScene
+) -> bool:
     node = next(n for n, m in core.model.now.motions.items() if m.pointer == motion.pointer)
-    if field in _VELOCITIES and motion.kind is MotionKind.DYNAMIC:
+    if field in _VELOCITIES and motion.kind is model.MotionKind.DYNAMIC:
         linear, angular = core.world.motion.velocities_in_node(node)
         if field == "linear_velocity":
             linear = motion.linear_velocity

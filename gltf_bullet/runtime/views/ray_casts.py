@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from gltf_bullet.bullet.world.ray_casts import RayHit, cast_rays
 from gltf_bullet.model import may_collide
+from gltf_bullet.records import replace
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import float_array
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.model.pointers import find_target
 from gltf_bullet.planning.body_layouts import fits, fixed_root_nodes, layout_of
 from gltf_bullet.planning.changed_masses import differ_in_masses, with_masses_of
+from gltf_bullet.records import replace
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.scene_state import SceneState
 from gltf_bullet.runtime.views.pointers import edited_at, is_set_in_place, set_value

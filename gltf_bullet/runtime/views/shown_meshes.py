@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from gltf_bullet.bounds import DRAWN_TRIGGERS
 from gltf_bullet.bullet.rendering.stand_ins import StandIn, StandIns
@@ -31,8 +31,7 @@ TRIGGER_ALPHA = 0.3
 TRIGGER_COLOR = (0.8, 0.1, 0.8, TRIGGER_ALPHA)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ShownMesh:
+class ShownMesh(Struct, frozen=True, kw_only=True, eq=False):
     """A mesh that moves with a node, or is fixed."""
 
     label: str

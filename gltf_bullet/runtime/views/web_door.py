@@ -12,10 +12,14 @@ import contextlib
 import secrets
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec import field as msgspec_field
+
+from gltf_bullet.records import replace
 
 TOKEN_BYTES = 18
 """Length of a secret: 144 bits, 24 characters."""
@@ -32,13 +36,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-@dataclass(slots=True)
-class Door:
+class Door(Struct):
     """Access control of one server by a secret."""
 
     host: str
     """Host that the server is bound to."""
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(TOKEN_BYTES))
+    token: str = msgspec_field(default_factory=lambda: secrets.token_urlsafe(TOKEN_BYTES))
     is_in_place: bool = False
     """True if a server was made that checks its requests here."""
 

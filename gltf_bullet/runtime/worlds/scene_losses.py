@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, warning
 from gltf_bullet.model import DriveMode, Joint, JointDrive, JointLimit
 from gltf_bullet.model.joints import DofKind
 from gltf_bullet.runtime.worlds.live_scenes import LiveScene
 
-SCENE_REDUCED: Final = IssueKind(
-    "SCENE_REDUCED",
-    Severity.WARNING,
-    "left out of the scene {path} (bodies {bodies}): {what}; {why}; {instead}",
+SCENE_REDUCED: Final = warning(
+    "SCENE_REDUCED", "left out of the scene {path} (bodies {bodies}): {what}; {why}; {instead}"
 )
 _SHOWN_IDS: Final = 5
 

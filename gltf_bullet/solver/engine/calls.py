@@ -36,6 +36,10 @@ def _function(name: str) -> Any:
     return _Function(name)
 
 
+MOST_BASES = 16
+"""Count of the bases that are remembered within an engine step."""
+
+
 @record
 class Engine:
     """The addresses by which the engine is called, and what was read of it last."""
@@ -68,6 +72,9 @@ class Engine:
     set_time_step: int = _function("b3PhysicsParamSetTimeStep")
     control_command: int = _function("b3JointControlCommandInit2")
     set_force: int = _function("b3JointControlSetDesiredForceTorque")
+    set_speed: int = _function("b3JointControlSetDesiredVelocity")
+    set_speed_gain: int = _function("b3JointControlSetKd")
+    set_largest_force: int = _function("b3JointControlSetMaximumForce")
     force_command: int = _function("b3ApplyExternalForceCommandInit")
     force: int = _function("b3ApplyExternalForce")
     torque: int = _function("b3ApplyExternalTorque")
@@ -94,6 +101,15 @@ class Engine:
     """Address of these contacts."""
     scratch: IntArray = cells(64)
     """Room for what functions find."""
+    moment: int
+    """Counts calls of kernels and engine steps: what was read in an earlier moment is outdated."""
+    base_body: IntArray = cells(MOST_BASES)
+    """Ids of the bodies whose bases were read, each at its id modulo MOST_BASES."""
+    base_moment: IntArray = cells(MOST_BASES)
+    """When they were read."""
+    base_state: FloatArray = cells(MOST_BASES, 13)
+    """Position, rotation and velocities: an answer of the engine is 28 KB, of which it is a part.
+    """
 
 
 engine_at = record_reader(Engine)
@@ -141,8 +157,15 @@ class Plan:
     """Offset of a switch for each body id: 1 if its contacts belong to the solve."""
     start_count: int
     """Count of these switches; 0 if the scene touches nothing."""
+    motor_targets: int
+    """First number of the velocities for the engine's motors in the work array, in the order of the
+    commands."""
+    motor_bounds: int
+    """Likewise of the largest forces of these motors."""
     motors: int
-    """First number of the motors' forces in the work array, in the order of the commands."""
+    """Likewise of the forces that all motors have exerted."""
+    own_motors: int
+    """First of the switches of motors that are ours in the integers, in the same order."""
     loop_count: int
     """Count of the constraints that close loops."""
     loops: int
@@ -230,8 +253,12 @@ def byte_at(address: int) -> int:
 
 
 @kernel
-def engine_client(engine: Engine) -> int:
-    """The client's handle, 0 where it is not connected."""
+def begin_call(engine: Engine) -> int:
+    """Begin a call of a kernel: the client's handle, 0 where it is not connected.
+
+    Whatever was read in earlier calls is outdated.
+    """
+    engine.moment += 1
     client = words_at(engine.client_place, 1)[0]
     if client == 0 or low_half(call(engine.can_submit, (client,))) == 0:
         return 0
@@ -240,7 +267,7 @@ def engine_client(engine: Engine) -> int:
 
 @kernel
 def submit(engine: Engine, client: int, command: int) -> int:
-    """Let the engine do something; the status.
+    """Submit a command to PyBullet; return the handle of its status.
 
     Waiting for it takes the clock three times: a tenth of a cart-pole's step (measured).
     """
@@ -323,10 +350,28 @@ def user_data(engine: Engine, client: int, number: int) -> int:
 @kernel
 def read_pose_only(engine: Engine, client: int, body: int, floats: FloatArray, pose: int) -> bool:
     """Take position and rotation [7] of a base from the engine."""
+    slot = _read_base(engine, client, body)
+    for k in range(7 if slot >= 0 else 0):
+        floats[pose + k] = engine.base_state[slot, k]
+    return slot >= 0
+
+
+@kernel
+def _read_base(engine: Engine, client: int, body: int) -> int:
+    """Have the state of a base at its place of ``base_state``; the place, -1 without an answer."""
+    slot = body % MOST_BASES
+    if engine.base_body[slot] == body and engine.base_moment[slot] == engine.moment:
+        return slot
+    engine.base_moment[slot] = -1
     if not ask_state(engine, client, body):
-        return False
-    copy_floats(engine.scratch[0], 7, floats, pose)
-    return True
+        return -1
+    pose, velocity = doubles_at(engine.scratch[0], 7), doubles_at(engine.scratch[1], 6)
+    for k in range(7):
+        engine.base_state[slot, k] = pose[k]
+    for k in range(6):
+        engine.base_state[slot, 7 + k] = velocity[k]
+    engine.base_body[slot], engine.base_moment[slot] = body, engine.moment
+    return slot
 
 
 @kernel
@@ -461,10 +506,13 @@ def read_pose(
     engine: Engine, client: int, body: int, floats: FloatArray, pose: int, velocity: int
 ) -> bool:
     """Take position and rotation [7] and both velocities [6] of a base from the engine."""
-    if not ask_state(engine, client, body):
+    slot = _read_base(engine, client, body)
+    if slot < 0:
         return False
-    copy_floats(engine.scratch[0], 7, floats, pose)
-    copy_floats(engine.scratch[1], 6, floats, velocity)
+    for k in range(7):
+        floats[pose + k] = engine.base_state[slot, k]
+    for k in range(6):
+        floats[velocity + k] = engine.base_state[slot, 7 + k]
     return True
 
 
@@ -522,5 +570,6 @@ def is_hit(hits: int, ray: int) -> bool:
 @kernel
 def make_step(engine: Engine, client: int) -> bool:
     """``stepSimulation``."""
+    engine.moment += 1
     status = submit(engine, client, call(engine.step_command, (client,)))
     return low_half(call(engine.status, (status,))) == _STEP_COMPLETED

@@ -1,4 +1,4 @@
-"""Forces of a solve, applied by the engine's own functions."""
+"""Forces and motors of a solve, set by the engine's own functions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from gltf_bullet.solver.engine.calls import (
     Body,
     Engine,
     Loop,
+    Plan,
     body_at,
     loop_at,
     plan_at,
@@ -19,15 +20,21 @@ from gltf_bullet.transforms import FloatArray, IntArray
 CLOSED = 1e-7
 """[m] Smaller shifts are not worth the call."""
 
+_VELOCITY_CONTROL = 0
 _TORQUE_CONTROL = 1
 _WORLD_FRAME = 2
 
 
 @kernel
 def apply_commands(
-    engine: Engine, client: int, plan: IntArray, floats: FloatArray, work: FloatArray
+    engine: Engine,
+    client: int,
+    plan: IntArray,
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
 ) -> int:
-    """Apply the forces of the solve to the joints and bases of a scene; return 0."""
+    """Apply the forces of the solve to the joints and bases of a scene, set motors; return 0."""
     header = plan_at(plan, 0)
     at = header.commands
     for k in range(header.body_count):
@@ -39,6 +46,7 @@ def apply_commands(
                 axis = plan[body.axes + i]
                 call(engine.set_force, (command, axis, work[at + i]))
             submit(engine, client, command)
+            _set_motors(engine, client, header, body, at - header.commands, plan, ints, work)
             at += axes
         if body.base_is_pushed:
             _push_base(engine, client, body, floats, work, at)
@@ -46,6 +54,39 @@ def apply_commands(
     for k in range(header.loop_count):
         _tighten(engine, client, loop_at(plan, header.loops + LOOP_SIZE * k), work)
     return 0
+
+
+@kernel
+def _set_motors(
+    engine: Engine,
+    client: int,
+    header: Plan,
+    body: Body,
+    first: int,
+    plan: IntArray,
+    ints: IntArray,
+    work: FloatArray,
+) -> None:
+    """Use the engine's velocity motors where the last step went otherwise than predicted.
+
+    See ``JointCommands.set_motors``, which does the same by PyBullet's calls. ``first``: number of
+    the body's first command.
+    """
+    targets, bounds = header.motor_targets + first, header.motor_bounds + first
+    own, command = header.own_motors + first, 0
+    for i in range(body.axis_count):
+        bound = work[bounds + i]
+        if bound == 0.0 and ints[own + i] == 0:
+            continue
+        if command == 0:
+            command = call(engine.control_command, (client, body.body_id, _VELOCITY_CONTROL))
+        axis = plan[body.axes + i]
+        call(engine.set_speed, (command, axis, work[targets + i]))
+        call(engine.set_speed_gain, (command, axis, 1.0))
+        call(engine.set_largest_force, (command, axis, bound))
+        ints[own + i] = 1 if bound != 0.0 else 0
+    if command != 0:
+        submit(engine, client, command)
 
 
 @kernel

@@ -1,14 +1,15 @@
-"""Kernels that reuse the contact table: the links that touch are mostly those of the last step.
+"""Kernels that reuse contact tables: the links that touch are mostly those of an earlier step.
 
-Python finds out what a link belongs to, and how far forces go. As long as the same links touch each
-other that stays true, and only places, velocities, forces, masses and frictions are read anew.
+Python finds out what a link belongs to, and how far forces go. Whenever the same links touch each
+other that is true, and only places, velocities, forces, masses and frictions are read anew: feet
+that come and go touch in the same few ways.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from gltf_bullet.numba_aot import doubles_at, kernel, record, record_reader, words_at
+from gltf_bullet.numba_aot import cells, doubles_at, kernel, record, record_reader, words_at
 from gltf_bullet.solver.contact_following import (
     ROW_SIZE,
     marks_at,
@@ -34,10 +35,10 @@ from gltf_bullet.transforms import FloatArray, IntArray
 
 @record
 class ContactTable:
-    """The links that touched in the last step, with what Python found out about them."""
+    """Links that touched in a step, with what Python found out about them."""
 
     link_count: int = count("l")
-    """Count of the links that take part; 0 if nothing is remembered."""
+    """Count of the links that take part."""
     links: int = table(INTS, "l", 2)
     """Body and link of each."""
     states: int = table(INTS, "l")
@@ -67,6 +68,22 @@ class ContactTable:
 
 contact_table_at = record_reader(ContactTable)
 
+MOST_TABLES = 64
+"""Count of the tables that a scene keeps."""
+
+
+@record
+class ContactTables:
+    """The contact tables of a scene."""
+
+    count: int
+    """How many there are; the one that was used last is the first."""
+    tables: IntArray = cells(4, MOST_TABLES)
+    """Address and length of the integers, then of the floats, of each."""
+
+
+contact_tables_at = record_reader(ContactTables)
+
 
 def make_contact_table(
     links: IntArray,
@@ -93,7 +110,7 @@ def make_contact_table(
 
 @kernel
 def _pick(engine: Engine, ints: IntArray, rows: FloatArray) -> int:
-    """Take the contacts of active bodies; how many, -1 where there is no room."""
+    """Take the contacts of a table's active bodies; how many, -1 where there is no room."""
     known, used = contact_table_at(ints, 0), 0
     size, active = known.active_count, known.active
     for k in range(engine.contact_total):
@@ -113,7 +130,7 @@ def _pick(engine: Engine, ints: IntArray, rows: FloatArray) -> int:
 
 @kernel
 def _is_same(ints: IntArray, marks: IntArray, count: int) -> bool:
-    """Tell whether the same links touch each other as before."""
+    """Tell whether the same links touch each other as in a table."""
     known, marked = contact_table_at(ints, 0), marks_at(marks, 0)
     for k in range(2 * known.link_count):
         if marks[marked.links + k] != ints[known.links + k]:
@@ -165,11 +182,22 @@ def _read_free(
 
 
 @kernel
+def _have_same_bodies(ints: IntArray, others: IntArray) -> bool:
+    """Tell whether the same bodies are active in two tables, so that both pick the same."""
+    known, other = contact_table_at(ints, 0), contact_table_at(others, 0)
+    if known.active_count != other.active_count:
+        return False
+    for k in range(known.active_count):
+        if ints[known.active + k] != others[other.active + k]:
+            return False
+    return True
+
+
+@kernel
 def reuse_contacts(
     engine: Engine,
     client: int,
-    ints: IntArray,
-    floats: FloatArray,
+    known: IntArray,
     index: IntArray,
     values: FloatArray,
     dt: float,
@@ -177,31 +205,82 @@ def reuse_contacts(
     gy: float,
     gz: float,
 ) -> int:
-    """Put contacts and free bodies into the islands if the same links touch as before.
+    """Put contacts and free bodies into the islands if the same links touch as in a table.
+
+    Args:
+        engine: The engine.
+        client: Its client.
+        known: The scene's :class:`ContactTables`; the one that fits becomes the first.
+        index: Integers of the islands.
+        values: Their floats.
+        dt: Length of the step [s].
+        gx: Gravity that the engine applies [m/s^2], world axes.
+        gy: Likewise.
+        gz: Likewise.
 
     Returns:
-        The number of contacts, -1 where something is another.
+        The number of contacts, -1 where no table fits.
     """
-    if len(ints) == 0:
+    if len(known) == 0:
         return -1
-    known = contact_table_at(ints, 0)
-    if known.link_count == 0:
-        return -1
-    rows = floats[known.rows :]
-    frictions = rows[ROW_SIZE * known.room :]
-    marks = ints[known.marks :]
-    marked = marks_at(marks, 0)
-    count = _pick(engine, ints, rows)
-    if count <= 0:
-        return -1
-    sort_contacts(rows, count, marks)
-    if number_links(rows, count, marks) != known.link_count or not _is_same(ints, marks, count):
-        return -1
+    tables = contact_tables_at(known, 0)
+    picked, count, links = 0, 0, 0
+    for k in range(tables.count):
+        ints = words_at(tables.tables[0, k], tables.tables[1, k])
+        floats = doubles_at(tables.tables[2, k], tables.tables[3, k])
+        last = words_at(tables.tables[0, picked], tables.tables[1, picked])
+        if count == 0 or not _have_same_bodies(last, ints):
+            last, picked = ints, k
+            picker = contact_table_at(ints, 0)
+            count = max(_pick(engine, ints, floats[picker.rows :]), 0)
+            sort_contacts(floats[picker.rows :], count, ints[picker.marks :])
+            links = number_links(floats[picker.rows :], count, ints[picker.marks :])
+        picker, marks = contact_table_at(last, 0), last[contact_table_at(last, 0).marks :]
+        rows = doubles_at(tables.tables[2, picked], tables.tables[3, picked])[picker.rows :]
+        is_same = count > 0 and links == contact_table_at(ints, 0).link_count
+        if not (is_same and _is_same(ints, marks, count)):
+            continue
+        frictions = rows[ROW_SIZE * picker.room :]
+        if _read_bodies(
+            engine, client, ints, floats, marks, frictions, index, values, dt, gx, gy, gz
+        ):
+            _put_first(tables, k)
+            return int(write_contacts(rows, count, marks, frictions, index, values))
+    return -1
+
+
+@kernel
+def _put_first(tables: ContactTables, number: int) -> None:
+    """Let a table be the first one."""
+    for i in range(4):
+        place = tables.tables[i, number]
+        for k in range(number, 0, -1):
+            tables.tables[i, k] = tables.tables[i, k - 1]
+        tables.tables[i, 0] = place
+
+
+@kernel
+def _read_bodies(
+    engine: Engine,
+    client: int,
+    ints: IntArray,
+    floats: FloatArray,
+    marks: IntArray,
+    frictions: FloatArray,
+    index: IntArray,
+    values: FloatArray,
+    dt: float,
+    gx: float,
+    gy: float,
+    gz: float,
+) -> bool:
+    """Read what a table does not hold; ``False`` where something is of another kind by now."""
+    known, marked = contact_table_at(ints, 0), marks_at(marks, 0)
     for k in range(known.link_count):
         link = known.links + 2 * k
         info = read_dynamics(engine, client, ints[link], ints[link + 1])
         if info == 0:
-            return -1
+            return False
         frictions[k] = doubles_at(info, FRICTION + 1)[FRICTION]
         marks[marked.states + k] = ints[known.states + k]
     for k in range(3 * known.link_count):
@@ -213,8 +292,15 @@ def reuse_contacts(
         body, moves = ints[known.free_bodies + 2 * k], ints[known.free_bodies + 2 * k + 1]
         at = free + FREE.size * k
         if body >= 0 and not _read_free(engine, client, body, moves, values, at, dt, gx, gy, gz):
-            return -1
-    return int(write_contacts(rows, count, marks, frictions, index, values))
+            return False
+    return True
+
+
+@kernel
+def free_bodies_of(known: IntArray) -> int:
+    """Count of the free bodies in the table that is used."""
+    tables = contact_tables_at(known, 0).tables
+    return int(contact_table_at(words_at(tables[0, 0], tables[1, 0]), 0).free_count)
 
 
 @kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gltf_bullet.numba_aot import IntTable, entry, ints_at, kernel
-from gltf_bullet.solver.engine.calls import Engine, engine_at, engine_client
+from gltf_bullet.solver.engine.calls import Engine, begin_call, engine_at
 from gltf_bullet.solver.engine.free_loads import find_loads, remember_motion, repeat_loads
 from gltf_bullet.solver.engine.free_motion import apply_forces, look_for_fast
 from gltf_bullet.solver.scene_table import SCENE
@@ -70,7 +70,7 @@ def before_free(
         -1 if the engine does not answer.
     """
     engine = engine_at(ints_at(scenes, 0, SCENE.engine), 0)
-    client = engine_client(engine)
+    client = begin_call(engine)
     if client == 0 or not before_part(engine, client, values, part, parts, dt, gx, gy, gz):
         return -1
     return 0
@@ -88,5 +88,5 @@ def after_free(
         How many, -1 if the engine does not answer.
     """
     engine = engine_at(ints_at(scenes, 0, SCENE.engine), 0)
-    client = engine_client(engine)
+    client = begin_call(engine)
     return -1 if client == 0 else int(after_part(engine, client, values, dt, gx, gy, gz))

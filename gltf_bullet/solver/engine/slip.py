@@ -15,9 +15,9 @@ from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine.calls import (
     POINT_WORDS,
     Engine,
+    begin_call,
     copy_point,
     engine_at,
-    engine_client,
     find_contacts,
     read_pose,
 )
@@ -332,5 +332,5 @@ def find_slip(
         See :func:`watch_slip`.
     """
     engine = engine_at(ints_at(scenes, 0, SCENE.engine), 0)
-    client = engine_client(engine)
+    client = begin_call(engine)
     return -1 if client == 0 else int(watch_slip(engine, client, values, dt, gx, gy, gz))

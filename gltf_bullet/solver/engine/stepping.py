@@ -23,12 +23,12 @@ from gltf_bullet.solver.engine.calls import (
     BODY_SIZE,
     POINT_WORDS,
     Engine,
+    begin_call,
     body_at,
     byte_at,
     change_time_step,
     copy_point,
     engine_at,
-    engine_client,
     find_contacts,
     is_as_known,
     known_time_step,
@@ -42,7 +42,7 @@ from gltf_bullet.solver.engine.calls import (
     user_data,
 )
 from gltf_bullet.solver.engine.commands import apply_commands
-from gltf_bullet.solver.engine.contact_table import contact_table_at, has_contacts, reuse_contacts
+from gltf_bullet.solver.engine.contact_table import free_bodies_of, has_contacts, reuse_contacts
 from gltf_bullet.solver.engine.free_steps import after_part, before_part
 from gltf_bullet.solver.engine.slip import watch_slip
 from gltf_bullet.solver.outcomes import (
@@ -146,7 +146,7 @@ WHOLE_STEP = CHECK_WORLD | FORCES | FREE_FORCES | STEP
 AT_ONCE = 50
 """Steps that are made before Python can hear Ctrl-C."""
 
-_STAGES_OF_SOLVE = scene_table.ALL_STAGES
+_STAGES_OF_SOLVE = scene_table.SOLVE_ALL
 
 # --- ownership of bodies --------------------------------------------------------------------------
 
@@ -236,8 +236,7 @@ def _find_contacts(
             continue
         known = reuse_contacts(
             engine, client,
-            ints_at(scenes, row, SCENE.touch),
-            floats_at(scenes, row, SCENE.touch_values),
+            ints_at(scenes, row, SCENE.touches),
             ints_at(scenes, row, SCENE.island_ints),
             floats_at(scenes, row, SCENE.island_floats),
             dt, gx, gy, gz,
@@ -256,17 +255,28 @@ def _address_of_row(scenes: IntTable, row: int) -> int:
 
 @kernel
 def _free_bodies(scenes: IntTable, row: int) -> int:
-    """Count of the free bodies in the contact table of a scene."""
+    """Count of the free bodies in the contact table that a scene uses."""
     if scenes[row, SCENE.touching] == 0:
         return 0
-    return contact_table_at(ints_at(scenes, row, SCENE.touch), 0).free_count
+    return int(free_bodies_of(ints_at(scenes, row, SCENE.touches)))
 
 
 @kernel
 def _close(scenes: IntTable, engine: Engine, dt: float) -> int:
     """Close the loops that the last step has opened."""
     width = scenes.shape[1]
-    close = (scenes.ctypes.data, len(scenes), width, scene_table.CLOSE, 0, 0, dt, 0.0, 0.0, 0.0)
+    close = (
+        scenes.ctypes.data,
+        len(scenes),
+        width,
+        scene_table.PREPARE_LOOPS,
+        0,
+        0,
+        dt,
+        0.0,
+        0.0,
+        0.0,
+    )
     return int(call(engine.prepare, close))
 
 
@@ -362,7 +372,7 @@ def _go_through(
             if not has_joints(scenes, row):
                 continue
             one, contacts = _address_of_row(scenes, row), scenes[row, SCENE.touching]
-            stated = (one, 1, width, scene_table.PREPARE, 0, contacts, dt, gx, gy, gz)
+            stated = (one, 1, width, scene_table.PREPARE_ROWS, 0, contacts, dt, gx, gy, gz)
             call(engine.prepare, stated)
     if stages & SOLVE:
         for row in range(len(scenes)):
@@ -382,6 +392,7 @@ def _go_through(
                 engine,
                 client,
                 ints_at(scenes, row, SCENE.plan),
+                ints_at(scenes, row, SCENE.ints),
                 floats_at(scenes, row, SCENE.floats),
                 floats_at(scenes, row, SCENE.work),
             )
@@ -445,7 +456,7 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
         The outcome of the last step: see ``outcomes``.
     """
     engine = engine_at(ints_at(scenes, 0, SCENE.engine), 0)
-    client, steps = engine_client(engine), scenes[0, SCENE.steps]
+    client, steps = begin_call(engine), scenes[0, SCENE.steps]
     scenes[0, SCENE.steps], scenes[0, SCENE.part] = 0, 0
     if client == 0:
         return REFUSED
@@ -478,6 +489,26 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
 
 
 @entry
+def advance_worlds(calls: IntTable, settings: FloatArray, function: int) -> int:
+    """Call :func:`advance` for scenes of different worlds, each alone in its own.
+
+    Args:
+        calls: A row each: address and width of its row of the table of scenes, stages, and room for
+            the outcome.
+        settings: Four numbers each: length of an engine step [s], gravity [m/s^2].
+        function: Address of :func:`advance` as a C function.
+
+    Returns:
+        0.
+    """
+    for k in range(len(calls)):
+        dt, gx, gy, gz = settings[4 * k : 4 * k + 4]
+        one = (calls[k, 0], 1, calls[k, 1], calls[k, 2], dt, gx, gy, gz)
+        calls[k, 3] = call(function, one)
+    return 0
+
+
+@entry
 def copy_contacts(scenes: IntTable, rows: FloatArray) -> int:
     """Read the world's contacts.
 
@@ -489,7 +520,7 @@ def copy_contacts(scenes: IntTable, rows: FloatArray) -> int:
         How many there are, -1 where the engine does not answer.
     """
     engine = engine_at(ints_at(scenes, 0, SCENE.engine), 0)
-    client = engine_client(engine)
+    client = begin_call(engine)
     count = find_contacts(engine, client) if client else -1
     if count > len(rows) // ROW_SIZE:
         return count

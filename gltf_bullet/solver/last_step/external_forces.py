@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver.articulation_arrays import POSE, Articulation, articulation_at, scene_at
-from gltf_bullet.solver.islands import CONTACT, HELD, SIDE, islands_at
+from gltf_bullet.solver.islands import CONTACT, POINT_CONSTRAINT_MARK, SIDE, islands_at
 from gltf_bullet.solver.row_metrics import add_path
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -65,7 +65,7 @@ def add_contact_forces(
     share, since = dt / last_dt, last_dt / max(scene.substeps, 1)
     for c in range(contacts):
         contact = islands.contact + CONTACT.size * c
-        if values[contact + CONTACT.distance] <= -HELD:
+        if values[contact + CONTACT.distance] <= -POINT_CONSTRAINT_MARK:
             continue
         for which in range(2):
             side = islands.contact_sides + SIDE.size * (2 * c + which)

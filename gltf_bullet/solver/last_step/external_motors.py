@@ -57,7 +57,7 @@ def _reported_force(
 def compare_motors(
     ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
 ) -> None:
-    """Compute by how much the motors of others deviated from what the solve assumed.
+    """Compute by how much the motors of the user deviated from what the solve assumed.
 
     ``dt`` is the length that a step has now.
     """
@@ -104,7 +104,7 @@ def _is_at_stop(
 def update_external_motors(
     ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
 ) -> None:
-    """Detect axes that a motor of others drives, and axes that it has released.
+    """Detect axes that a motor of the user drives, and axes that it has released.
 
     The solve assumes that such a motor exerts the same force in the coming step.
 
@@ -200,7 +200,7 @@ def _update_motor(
 
 @kernel
 def _start_external_drive(floats: FloatArray, articulation: Articulation, dof: int) -> None:
-    """Mark an axis as driven by a motor of others, whose force was an unknown load so far."""
+    """Mark an axis as driven by a motor of the user, whose force was an unknown load so far."""
     articulation.external_drive_started = 1
     floats[articulation.externally_driven + dof] = 1.0
     floats[articulation.idle_steps + dof], floats[articulation.momentum_residual + dof] = 0.0, 0.0
@@ -212,7 +212,7 @@ def _start_external_drive(floats: FloatArray, articulation: Articulation, dof: i
 def is_externally_driven(
     ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, r: int
 ) -> bool:
-    """Tell whether a motor of others drives an axis that a row acts on."""
+    """Tell whether a motor of the user drives an axis that a row acts on."""
     n, driven = articulation.dof_count, articulation.externally_driven
     unit = ints[articulation.row_dof + r]
     if unit >= 0:

@@ -21,10 +21,10 @@ from gltf_bullet.solver.articulation_arrays import (
     SPHERICAL,
     Articulation,
 )
-from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
+from gltf_bullet.solver.cholesky import dot, factor_dense, solve_dense
 from gltf_bullet.solver.last_step.external_changes import remember_state
 from gltf_bullet.solver.outcomes import LOOP_OPEN, LOOPS_MOVED
-from gltf_bullet.solver.row_metrics import measure_closures
+from gltf_bullet.solver.row_metrics import fill_row_halves, measure_closures
 from gltf_bullet.solver.tree_dynamics import compose_inertias, evaluate_tree, fill_mass_matrix
 from gltf_bullet.solver.tree_kinematics import follow_state, move_frames
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -168,17 +168,13 @@ def _fastest_opening(work: FloatArray, articulation: Articulation) -> float:
 def _factor_response(work: FloatArray, articulation: Articulation, count: int) -> bool:
     """Factor J M^-1 J^T of the rows of loops; return whether any of them can move."""
     n, total = articulation.dof_count, 0.0
-    half, response = articulation.closure_half, articulation.closure_compliance
+    response = articulation.closure_compliance
     factor_dense(work, articulation.mass, n, articulation.factor)
-    row = articulation.row_jacobian + n * articulation.row_count
-    for k in range(count * n):
-        work[half + k] = work[row + k]
+    fill_row_halves(work, articulation, articulation.row_count)
+    half = articulation.row_half + n * articulation.row_count
     for r in range(count):
-        forward_dense(work, articulation.factor, n, half + n * r)
         for s in range(r + 1):
-            product = 0.0
-            for i in range(n):
-                product += work[half + n * r + i] * work[half + n * s + i]
+            product = dot(work, half + n * r, half + n * s, n)
             work[response + count * r + s] = work[response + count * s + r] = product
         total += work[response + (count + 1) * r]
     for r in range(count):

@@ -21,7 +21,6 @@ from gltf_bullet.bullet.bodies.foreign_bodies import is_immovable, read_free_bod
 from gltf_bullet.bullet.exchange.contact_memory import (
     FoundContacts,
     between_links,
-    contacts_of,
     with_body_ids,
 )
 from gltf_bullet.bullet.exchange.native_calls import python_contacts
@@ -31,7 +30,7 @@ from gltf_bullet.bullet.state import link_state
 from gltf_bullet.solver import contact_following as following
 from gltf_bullet.solver.contact_following import ENDS, PASSES_ON, ROW_SIZE, SORT, SPREAD, WRITE
 from gltf_bullet.solver.entries import follow_contacts
-from gltf_bullet.solver.islands import CONTACT, FREE, HELD
+from gltf_bullet.solver.islands import CONTACT, FREE, POINT_CONSTRAINT_MARK
 from gltf_bullet.transforms import FloatArray, IntArray, Pose, cross, matrices_from_quats
 
 # --- External forces on the links of other people's robots that press on our joints ---------------
@@ -84,7 +83,7 @@ class RobotLoads:
         believed = np.where(np.abs(now) < np.abs(rate), now, rate)
         return tuple(np.where(lasts, dt * believed, 0.0).tolist())
 
-    def turn_over(self) -> None:
+    def advance(self) -> None:
         """Finish a step: the values found in it become those of the last step."""
         if self.memory or self._next:
             self.memory, self._next = self._next, {}
@@ -95,7 +94,7 @@ def _contact_gain(
 ) -> FloatArray:
     """Return the change of a link's velocity and spin by the contacts of the last step, [6]."""
     table = rows.reshape(-1, ROW_SIZE)
-    table = table[table[:, _FIELDS + CONTACT.distance] > -HELD]
+    table = table[table[:, _FIELDS + CONTACT.distance] > -POINT_CONSTRAINT_MARK]
     force, torque = np.zeros(3), np.zeros(3)
     for side, sign in ((0, 1.0), (1, -1.0)):
         mine = table[(table[:, side] == body) & (table[:, 2 + side] == link), _FIELDS:]
@@ -129,7 +128,7 @@ _IDENTITY = (0.0, 0.0, 0.0, 1.0)
 
 Row: TypeAlias = "tuple[float, ...]"
 """A contact row as of ``contact_following``, with a gap [m] for the forces, and for the distance
-the code that :data:`HELD` defines.
+the code that :data:`POINT_CONSTRAINT_MARK` defines.
 """
 
 
@@ -182,7 +181,7 @@ class ForeignConstraints:
             there = (second @ Pose(_IDENTITY, point)).translation
             gap = [a - b for a, b in zip(here, there, strict=True)]
             ends = (parent, child, parent_link, child_link, *here, *there)
-            found.append((*ends, *_WORLD_AXES, -(HELD + strength), *gap))
+            found.append((*ends, *_WORLD_AXES, -(POINT_CONSTRAINT_MARK + strength), *gap))
         return found
 
     def _pose(self, body: int, link: int) -> Pose:
@@ -311,7 +310,7 @@ class ContactReader:
             for body in articulation.body_ids
         }
         self._is_solid = not self._starts.isdisjoint(solid)
-        self.is_passive = not self._starts and not solid.isdisjoint(self.where)
+        self.only_transmits_forces = not self._starts and not solid.isdisjoint(self.where)
         """True if its own solve needs no contacts, while the solves of scenes that it touches
         include it.
         """
@@ -395,10 +394,6 @@ class ContactReader:
         """Sorted ids of bodies whose contacts the solve includes."""
         return sorted(self._starts) if self._is_solid else []
 
-    def own_rows(self, rows: FloatArray) -> FloatArray:
-        """Return the contacts of bodies that the solve includes."""
-        return contacts_of(rows, self._starts)
-
     @property
     def reads_engine(self) -> bool:
         """True if the next :meth:`read` asks the engine."""
@@ -411,7 +406,7 @@ class ContactReader:
     def drop_contacts(self) -> None:
         """Drop the contacts of this step, which another scene's solve includes."""
         self.saved = None
-        self.robot_loads.turn_over()
+        self.robot_loads.advance()
 
     def _read(self) -> FloatArray:
         if not self._is_solid:
@@ -431,7 +426,7 @@ class ContactReader:
         if constrained := self.foreign.rows():
             rows = np.concatenate([rows, np.array(constrained).ravel()])
         if not len(rows):
-            self.robot_loads.turn_over()
+            self.robot_loads.advance()
             return None
         count = len(rows) // ROW_SIZE
         if 2 * count > len(self.frictions):
@@ -439,7 +434,7 @@ class ContactReader:
             self.frictions = np.zeros(2 * _SPARE * count)
         found = Touching(self, rows, dt, gravity)
         is_any = found.follow(self._starts)
-        self.robot_loads.turn_over()
+        self.robot_loads.advance()
         return found if is_any else None
 
 
@@ -503,16 +498,11 @@ class Touching:
             starts=self._reader.starts,
         )
 
-    @property
-    def own_rows(self) -> FloatArray:
-        """The contacts of the scene's own bodies, ROW_SIZE numbers each."""
-        return self._reader.own_rows(self._arrays[0])
-
     def follow(self, starts: Collection[int]) -> bool:
         """Find all that is connected with some bodies by contacts; return True if anything is."""
         for body, sides in self._sides_of.items():
             if body in starts and not self._states[sides[0]]:
-                self._take(sides[0])
+                self._reach(sides[0])
         if not any(self._states):
             return False
         marks, states = self._marks, self._states
@@ -525,7 +515,7 @@ class Touching:
             goes_on = False
             for side in marks[fresh : fresh + count].tolist():
                 if not states[side]:
-                    self._take(side)
+                    self._reach(side)
                 goes_on |= states[side] == PASSES_ON
         marks[at : at + len(states)] = states
         at = marked.numbers
@@ -537,13 +527,13 @@ class Touching:
         """Write the contacts into the islands; return their number, negative without room."""
         return int(follow_contacts(*self._arrays, index, values, WRITE))
 
-    def _take(self, side: int) -> None:
+    def _reach(self, side: int) -> None:
         """Add all sides of contacts on a side's articulation, or on its free body."""
         body, reader = self._body_of[side], self._reader
         if body not in reader.where:
             reader = reader.owners.get(body, reader)
         if body not in reader.where or not (reader is self._reader or reader.is_whole()):
-            self._take_free(side)
+            self._reach_free_body(side)
             return
         number, _ = reader.where[body]
         scene = 0
@@ -568,7 +558,7 @@ class Touching:
                 numbers[3 * one : 3 * one + 3] = scene, record, frame
                 self._frictions[one] = info(part, links[one], client)[1]
 
-    def _take_free(self, side: int) -> None:
+    def _reach_free_body(self, side: int) -> None:
         body = self._body_of[side]
         if body in self._reader.owners or not self._stands_fixed(body):
             free = self._add_free(body, -1)

@@ -35,7 +35,7 @@ from gltf_bullet.transforms import FloatArray, IntArray
 _JOINT_TABLES: MemoKey[JointTables | None] = MemoKey("where the engine has the joints")
 _ANSWERS: MemoKey[bool] = MemoKey("kernels read the same as Python")
 
-_BLIND_CALLS = 16
+_CALLS_WITHOUT_CONTACTS = 16
 """Number of calls of which one reads contacts although rules forbid them all."""
 
 
@@ -44,7 +44,7 @@ class EngineIo:
 
     is_native = False
     """True if kernels call the engine."""
-    is_blind = False
+    skips_contacts = False
     """True if kernels do not read contacts, because rules and filters forbid them all."""
 
     def __init__(
@@ -70,7 +70,6 @@ class EngineIo:
             arena.work[arena.motor_targets],
             arena.work[arena.motor_bounds],
             arena.ints[arena.own_motors],
-            arena.externally_driven,
         )
         """Forces and motors by PyBullet's calls."""
         self._states = MultibodyStates(
@@ -88,8 +87,9 @@ class EngineIo:
         return 0 if self._states.read() else outcomes.STATE_LOST
 
     def apply(self) -> None:
-        """Apply the forces that the solve has found."""
+        """Apply the forces that the solve has found, and set its motors."""
         self.commands.apply()
+        self.commands.set_motors()
 
     def close_loops(self, dt: float) -> int:
         """Move the coordinates in the arena so that loops are closed, after a step of ``dt`` [s].
@@ -98,12 +98,14 @@ class EngineIo:
             The outcome, or ``LOST``: see :mod:`gltf_bullet.solver.outcomes`.
         """
         lost = self.read()
-        return lost or int(prepare(self._islands.row, scene_table.CLOSE, 0, 0, dt, 0.0, 0.0, 0.0))
+        return lost or int(
+            prepare(self._islands.row, scene_table.PREPARE_LOOPS, 0, 0, dt, 0.0, 0.0, 0.0)
+        )
 
-    def learn(self) -> None:
+    def accept_settings(self) -> None:
         """Accept the present settings, bodies and constraints of the world as the known ones."""
 
-    def look_around(self) -> None:
+    def recheck_contacts(self) -> None:
         """Read contacts now and then although rules forbid them: users may change the rules."""
 
 
@@ -132,7 +134,7 @@ class NativeIo(EngineIo):
         self._fetch, self._meet_nothing = fetch, meet_nothing
         self._start_count = int(islands.native[1][START_COUNT])
         """Number of bodies whose contacts the solve includes."""
-        self._blind_calls = 0
+        self._calls_without_contacts = 0
 
     def read(self) -> int:
         """See :meth:`EngineIo.read`."""
@@ -150,8 +152,8 @@ class NativeIo(EngineIo):
         status = int(advance(self._islands.row, stages, dt, 0.0, 0.0, 0.0))
         return self._python.close_loops(dt) if status & outcomes.REFUSED else status
 
-    def learn(self) -> None:
-        """See :meth:`EngineIo.learn`."""
+    def accept_settings(self) -> None:
+        """See :meth:`EngineIo.accept_settings`."""
         row = self._islands.row
         if not advance(row, stepping.CHECK_WORLD, 0.0, 0.0, 0.0, 0.0):
             return
@@ -161,15 +163,15 @@ class NativeIo(EngineIo):
         _, plan, tags = self._islands.native
         ownership = ownership_at(tags, 0)
         is_alone = int(ownership.bodies) >> 32 == ownership.tag_count
-        self.is_blind = bool(self._start_count) and is_alone and self._meet_nothing()
-        self._blind_calls = 0
-        plan[START_COUNT] = 0 if self.is_blind else self._start_count
+        self.skips_contacts = bool(self._start_count) and is_alone and self._meet_nothing()
+        self._calls_without_contacts = 0
+        plan[START_COUNT] = 0 if self.skips_contacts else self._start_count
 
-    def look_around(self) -> None:
-        """See :meth:`EngineIo.look_around`."""
-        self._blind_calls += 1
-        if self._blind_calls % _BLIND_CALLS == 0 and len(self._fetch()):
-            self._meet_nothing, self.is_blind = lambda: False, False
+    def recheck_contacts(self) -> None:
+        """See :meth:`EngineIo.recheck_contacts`."""
+        self._calls_without_contacts += 1
+        if self._calls_without_contacts % _CALLS_WITHOUT_CONTACTS == 0 and len(self._fetch()):
+            self._meet_nothing, self.skips_contacts = lambda: False, False
             self._islands.native[1][START_COUNT] = self._start_count
 
 
@@ -214,13 +216,14 @@ def connect(
         found = advance(islands.row, stepping.READ, 0.0, 0.0, 0.0, 0.0)
         return not found and state.tobytes() == seen
 
-    told = io.commands.targets
-    joints = memo.get(_JOINT_TABLES, lambda: joint_tables(session.client_id, sources, told))
+    targets = io.commands.targets
+    joints = memo.get(_JOINT_TABLES, lambda: joint_tables(session.client_id, sources, targets))
     if joints is None:
         return io
     ids = [body for body, *_ in sources]
-    first, exerted = arena.commands.start, arena.motor_forces.start
-    plan = scene_plan(joints, ids, first, exerted, starts, loops)
+    places = (arena.commands, arena.motor_targets, arena.motor_bounds, arena.motor_forces)
+    commands = [place.start for place in places]
+    plan = scene_plan(joints, ids, commands, arena.own_motors.start, starts, loops)
     islands.connect((world.engine, plan, ownership_numbers(session, body_ids)), free=free)
     if memo.get(_ANSWERS, answers):
         return NativeIo(io, islands, world.contacts, meet_nothing)

@@ -144,7 +144,7 @@ class JointSolver:
         """Tables of the forces of :meth:`apply_force` in the coming step."""
         self.has_closed = False
         """True if kernels have closed the loops that the last step has opened."""
-        self.is_known = not articulations
+        self.has_contact_table = not articulations
         """True if the kernels' memory has the contacts of the last step."""
         self.last: tuple[float, Sequence[float]] = (0.0, (0.0, 0.0, 0.0))
         """Length of the last step [s], and gravity [m/s^2]."""
@@ -203,12 +203,11 @@ class JointSolver:
     def read_motor_forces(self, dt: float) -> None:
         """Read motor forces into the memory, for a snapshot; ``dt`` [s] of the next step."""
         self.read()
-        prepare(self.row, scene_table.READ_MOTORS, 0, 0, dt, 0.0, 0.0, 0.0)
+        prepare(self.row, scene_table.PREPARE_SNAPSHOT, 0, 0, dt, 0.0, 0.0, 0.0)
 
     def require_found(self, found: int) -> None:
         """Raise ``EngineError`` if an outcome says ``STATE_LOST``; joints get their last states."""
         if found & outcomes.STATE_LOST:
-            self.io.commands.has_motors = True
             raise EngineError(self.warnings.name_lost(are_back=self._restore_joints()))
 
     def _restore_joints(self) -> bool:
@@ -259,20 +258,13 @@ class JointSolver:
         self._read()
         touching = self.contacts.read(dt, gravity)
         self.islands.cells[SCENE.touching] = touching is not None
-        self.is_known = touching is None or not touching.readers
+        self.has_contact_table = touching is None or not touching.readers
         return touching
 
     def require_finite(self, status: int) -> None:
         """Raise ``EngineError`` for forces that are not finite; none was applied yet."""
         if status & outcomes.NOT_FINITE:
             raise EngineError(self.warnings.explain())
-
-    def recall_contacts(self, rows: FloatArray) -> bool:
-        """Look up contacts of links that have touched before; return True if kernels may try again.
-
-        ``rows``: the world's contacts, ROW_SIZE numbers each.
-        """
-        return self.islands.recall_contacts(self.contacts.own_rows(rows))
 
     def note(self, dt: float, gravity: Sequence[float]) -> None:
         """Record a step whose forces were applied."""
@@ -285,14 +277,14 @@ class JointSolver:
             external[:] = 0.0
         self.external_forces.clear()
 
-    def take(self, found: int, dt: float, gravity: Sequence[float]) -> None:
+    def store_results(self, found: int, dt: float, gravity: Sequence[float]) -> None:
         """Finish what a kernel has solved, and applied unless its outcome says otherwise.
 
         Raises:
             EngineError: A force is not finite; the engine was given nothing.
         """
-        self.is_known = True
-        if not (found & _EVENTFUL or self.io.commands.has_motors):
+        self.has_contact_table = True
+        if not found & _EVENTFUL:
             self.note(dt, gravity)
             return
         while found & outcomes.NEEDS_ROOM:
@@ -314,21 +306,18 @@ class JointSolver:
         if status & outcomes.OUTSIDE_LIMIT:
             for articulation in self.articulations:
                 articulation.refresh_native_limits()
-        self.warnings.take(status, self.islands.index)
+        self.warnings.report(status, self.islands.index)
         if not is_applied:
             self.io.apply()
         self.note(dt, gravity)
-        commands = self.io.commands
-        if status & outcomes.MISPREDICTED or commands.has_motors:
-            commands.set_motors()
 
     def close_loops(self) -> None:
         """Close the loops that the last engine step has opened."""
         status = self.io.close_loops(self.last[0])
         self.require_found(status)
-        self.take_closed(status)
+        self.write_closed_loops(status)
 
-    def take_closed(self, status: int) -> None:
+    def write_closed_loops(self, status: int) -> None:
         """Write the coordinates of closed loops into the engine; report loops that stay open."""
         if status & outcomes.LOOPS_MOVED:
             for places in self._looped:
@@ -344,11 +333,6 @@ class JointSolver:
             for articulation in self.articulations
             if self.arena.record(articulation.record).closure_count
         ]
-
-    def forget_motors(self) -> None:
-        """Set our motors anew in the next step: the engine's are not the restored ones."""
-        self.io.commands.forget()
-        self.io.forget_bases()
 
     def solve_touching(
         self,
@@ -368,6 +352,6 @@ class JointSolver:
 
     def read_for_other_solve(self) -> None:
         """Read the engine for the solve of another scene that includes this one's bodies."""
-        self.is_known = False
+        self.has_contact_table = False
         self._read()
         self.contacts.drop_contacts()

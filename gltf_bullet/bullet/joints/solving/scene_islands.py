@@ -8,36 +8,29 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from gltf_bullet.bullet.exchange.contact_memory import (
-    NO_CONTACTS,
-    TouchMemory,
-    TouchPattern,
-    contact_pattern,
-    make_memory,
+    TouchMemories,
 )
 from gltf_bullet.bullet.exchange.native_calls import NO_NATIVE
 from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
 from gltf_bullet.bullet.joints.solving.contact_reader import Touching
-from gltf_bullet.numba_aot import IntTable
+from gltf_bullet.numba_aot import IntTable, addresses
 from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.articulation_arrays import PARTICIPATION
-from gltf_bullet.solver.contact_following import ROW_SIZE, places
 from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.islands import FREE, allocate, islands_at
 from gltf_bullet.solver.scene_table import (
-    FINISH,
-    GATHER,
-    OPEN,
-    PREPARE,
-    REDUCE_TARGETS,
+    PREPARE_ROWS,
     SCENE,
-    SOLVE,
+    SOLVE_ALL,
+    SOLVE_FINISH,
+    SOLVE_GATHER,
+    SOLVE_ISLANDS,
+    SOLVE_OPEN,
+    SOLVE_REDUCE_TARGETS,
     row_of,
 )
 from gltf_bullet.transforms import FloatArray, IntArray
 
-ALL_STAGES = OPEN | GATHER | SOLVE | REDUCE_TARGETS | FINISH
-_MOST_PATTERNS = 64
-"""Largest number of contact patterns in the memory."""
 _SPARE = 1.5
 """Factor of spare room in new arrays: the number of contacts changes."""
 
@@ -57,11 +50,7 @@ class SceneIslands:
         """Table of the scene's free bodies."""
         self._slip: FloatArray = np.zeros(0)
         """Table of its bodies whose friction follows their slip."""
-        self._touch = NO_CONTACTS
-        self._touches: dict[TouchPattern, TouchMemory] = {}
-        """Memories by contact pattern: feet that come and go touch in the same few ways."""
-        self._most_marked = 0
-        self._marks: IntArray = places(0)
+        self._touches = TouchMemories()
         self._rows = sum(
             int(arena.record(record).total_rows) for record in arena.records
         ) + 6 * int(arena.header.cut_count)
@@ -72,13 +61,15 @@ class SceneIslands:
         """The scene's row of the kernels' table."""
         self.cells = cells_of(self.row)
         """The numbers of :attr:`row`, read and written at a quarter of NumPy's cost."""
+        self.place: Sequence[int] = addresses(self.row[0])
+        """Address and length of :attr:`row`."""
 
     def _row_of(self, arena: SceneArrays) -> IntTable:
         """Return the row of a scene's arrays with these islands."""
         if arena is self.arena:
             return row_of(
-                *arena.arrays, self.index, self._values, self.native, self._touch, self._watcher,
-                self._free, self._slip,
+                *arena.arrays, self.index, self._values, self.native, self._touches.numbers,
+                self._watcher, self._free, self._slip,
             )  # fmt: skip
         if arena not in self._guests:
             self._guests[arena] = row_of(*arena.arrays, self.index, self._values)
@@ -101,38 +92,18 @@ class SceneIslands:
     def _renew_row(self) -> None:
         touching = self.cells[SCENE.touching]
         self.row = self._row_of(self.arena)
-        self.cells = cells_of(self.row)
+        self.cells, self.place = cells_of(self.row), addresses(self.row[0])
         self.cells[SCENE.touching] = touching
 
     def forget(self) -> None:
         """Clear the memory of contacts, which is void if the world has changed."""
-        self._touch[0][:1] = 0
-        self._touches.clear()
-
-    def recall_contacts(self, rows: FloatArray) -> bool:
-        """Use the memory of an earlier step with the same pattern of contacts; False without one.
-
-        Args:
-            rows: The contacts of the scene's own bodies, ROW_SIZE numbers each.
-        """
-        known = self._touches.get(self._pattern(rows)) if self._touches and len(rows) else None
-        if known is None or known is self._touch:
-            return False
-        self._touch = known
-        self._renew_row()
-        return True
-
-    def _pattern(self, rows: FloatArray) -> TouchPattern:
-        count = len(rows) // ROW_SIZE
-        if count > self._most_marked:
-            self._most_marked, self._marks = 2 * count, places(2 * count)
-        return contact_pattern(rows, self._marks)
+        self._touches.forget()
 
     # --- the solve ----------------------------------------------------------------------------
 
     def solve_alone(self, dt: float) -> int:
         """Solve a prepared scene without contacts; return the outcome."""
-        while (status := int(solve(self.row, ALL_STAGES, 0, 0, 0, dt))) == outcomes.NEEDS_ROOM:
+        while (status := int(solve(self.row, SOLVE_ALL, 0, 0, 0, dt))) == outcomes.NEEDS_ROOM:
             self.make_room()
         return status
 
@@ -154,23 +125,23 @@ class SceneIslands:
         ]
         free = len(touching.free_bodies) // FREE.size
         contacts = self.fill(touching, others)
-        prepare(self.row, PREPARE, 0, contacts, dt, *gravity)
+        prepare(self.row, PREPARE_ROWS, 0, contacts, dt, *gravity)
         for k, arena in joined.items():
-            prepare(self._row_of(arena), PREPARE, k, contacts, dt, *gravity)
+            prepare(self._row_of(arena), PREPARE_ROWS, k, contacts, dt, *gravity)
         while True:
-            solve(self.row, OPEN | GATHER, 0, contacts, free, dt)
+            solve(self.row, SOLVE_OPEN | SOLVE_GATHER, 0, contacts, free, dt)
             rows = [self._row_of(other) for other in others]
             for k, row in enumerate(rows):
-                solve(row, GATHER, k + 1, contacts, free, dt)
-            if not solve(self.row, SOLVE, 0, contacts, free, dt):
+                solve(row, SOLVE_GATHER, k + 1, contacts, free, dt)
+            if not solve(self.row, SOLVE_ISLANDS, 0, contacts, free, dt):
                 break
             self.make_room()
             contacts = self.fill(touching, others)
         # All impulses are limited before forces are taken, or sides of a contact would differ.
-        solve(np.concatenate([self.row, *rows]), REDUCE_TARGETS, 0, contacts, free, dt)
-        status = int(solve(self.row, FINISH, 0, contacts, free, dt))
+        solve(np.concatenate([self.row, *rows]), SOLVE_REDUCE_TARGETS, 0, contacts, free, dt)
+        status = int(solve(self.row, SOLVE_FINISH, 0, contacts, free, dt))
         self._remember(touching)
-        found = {k: int(solve(rows[k - 1], FINISH, k, contacts, free, dt)) for k in joined}
+        found = {k: int(solve(rows[k - 1], SOLVE_FINISH, k, contacts, free, dt)) for k in joined}
         for other in others:
             other.ints[[record.offset + PARTICIPATION for record in other.records]] = 1
         return status, found
@@ -180,13 +151,7 @@ class SceneIslands:
         found = touching.found() if self.native is not NO_NATIVE else None
         if found is not None:
             _, rows, contacts, _, _ = self._room
-            self._touch = make_memory(found, min(contacts, (rows - self._rows) // 3))
-            pattern = self._pattern(touching.own_rows)
-            self._touches.pop(pattern, None)
-            self._touches[pattern] = self._touch
-            if len(self._touches) > _MOST_PATTERNS:
-                del self._touches[next(iter(self._touches))]
-            self._renew_row()
+            self._touches.add(found, min(contacts, (rows - self._rows) // 3))
 
     def _borrow(
         self, touching: Touching, k: int, dt: float, gravity: Sequence[float]
@@ -203,7 +168,7 @@ class SceneIslands:
             other.ints[articulation.record.offset + PARTICIPATION] = 2 if reached else 0
             if reached:
                 articulation.evaluate()
-        prepare(self._row_of(other), PREPARE, 0, 0, dt, *gravity)
+        prepare(self._row_of(other), PREPARE_ROWS, 0, 0, dt, *gravity)
         other.recall(memory)
         return other
 

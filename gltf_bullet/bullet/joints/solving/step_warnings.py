@@ -8,44 +8,39 @@ import numpy as np
 
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.articulation_builder import is_engine_constraint
-from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, note, warning
 from gltf_bullet.planning.joints.rows import RowMetric
 from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.islands import islands_at
 from gltf_bullet.transforms import IntArray
 
-FORCES_NOT_FOUND = IssueKind(
+FORCES_NOT_FOUND = warning(
     "FORCES_NOT_FOUND",
-    Severity.WARNING,
     "the joint forces of this body, and of all that it touched, were not found to the end in a "
     "step; limits and drives may have acted wrongly in it",
 )
 
-JOINT_TOO_FAST = IssueKind(
+JOINT_TOO_FAST = warning(
     "JOINT_TOO_FAST",
-    Severity.WARNING,
     "the joints that carry this body turn so far in an engine step that it had to be made of "
     "{factor} (so many times what LoadOptions(substeps=...) or the file asks for now); limits, "
     "momentum and energy may not hold while they do",
 )
 
-JOINT_LIMIT_LEFT = IssueKind(
+JOINT_LIMIT_LEFT = warning(
     "JOINT_LIMIT_LEFT",
-    Severity.WARNING,
     "a body went round so fast that it left this joint's limit across several axes, by {gap:.3g} "
     "{unit} when it was noticed; smaller time steps hold it, and so do limits of one axis each",
 )
 
-JOINT_LOOP_TORN = IssueKind(
+JOINT_LOOP_TORN = warning(
     "JOINT_LOOP_TORN",
-    Severity.WARNING,
     "the loop that this joint closes is torn by {gap:.3g} m, and no joint in it can close it: it "
     "is held where it is by bodies whose motion is prescribed",
 )
 
-DRIVE_TAKEN_OVER = IssueKind(
+DRIVE_TAKEN_OVER = note(
     "DRIVE_TAKEN_OVER",
-    Severity.INFO,
     "motors that were set with PyBullet's own calls have axes of joints (nodes {nodes}); the "
     "file's drives do not act on them until the motors are switched off, or resume_drives() of "
     "the joint is called",
@@ -66,7 +61,7 @@ class StepWarnings:
         """Issues so far."""
         return self._issues
 
-    def take(self, status: int, index: IntArray) -> None:
+    def report(self, status: int, index: IntArray) -> None:
         """Report the outcome of a solve; ``index``: integers of its islands."""
         if status & outcomes.EXTERNAL_DRIVE:
             self._name_taken_over()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct
+from msgspec import field as msgspec_field
 
 from gltf_bullet.planning.body_plans import BodyPlan, StaticPlan
 from gltf_bullet.planning.scene_plan import ScenePlan
@@ -16,13 +18,12 @@ in the last bits.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptBodies:
+class UnchangedBodies(Struct, frozen=True, kw_only=True):
     """The bodies that a rebuilt scene takes over from the one before."""
 
-    statics: Mapping[int, int] = field(default_factory=dict)
+    statics: Mapping[int, int] = msgspec_field(default_factory=dict)
     """Body of each static collider's node."""
-    free: Mapping[int, int] = field(default_factory=dict)
+    free: Mapping[int, int] = msgspec_field(default_factory=dict)
     """Body of each motion node."""
     batched: frozenset[int] = frozenset()
     """Ids of the kept bodies that were made in batches."""
@@ -33,7 +34,7 @@ class KeptBodies:
         return frozenset((*self.statics.values(), *self.free.values()))
 
 
-NONE_KEPT = KeptBodies()
+NONE_UNCHANGED = UnchangedBodies()
 
 
 def unchanged_bodies(before: ScenePlan, now: ScenePlan) -> tuple[set[int], set[int]]:

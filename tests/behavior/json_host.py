@@ -1,7 +1,4 @@
-"""A host that is the file alone: the object model, without bodies and without time.
-
-For tests, and for tools that examine a graph without simulation.
-"""
+"""A host that is the file alone: the object model, without bodies and without time."""
 
 from __future__ import annotations
 
