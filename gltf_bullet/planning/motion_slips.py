@@ -6,21 +6,19 @@ from typing import Final
 
 import numpy as np
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, note
 from gltf_bullet.model import DofKind, JointDescription, MotionKind, PhysicsScene
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import FloatArray
 
-DENSITY_UNLIKELY = IssueKind(
+DENSITY_UNLIKELY = note(
     "DENSITY_UNLIKELY",
-    Severity.INFO,
     "{mass:.4g} kg in {volume:.4g} m3 are {density:.2g} kg/m3, {which}; are lengths in metres"
     "{more}?",
 )
-JOINT_TAKES_VELOCITY = IssueKind(
+JOINT_TAKES_VELOCITY = note(
     "JOINT_TAKES_VELOCITY",
-    Severity.INFO,
     "the bodies start with velocities that part the joint's two frames at {speed:.3g} m/s; the "
     "joint takes that away at once: linearVelocity is that of the centre of mass, which a turn "
     "about the joint moves too",
