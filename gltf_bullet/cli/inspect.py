@@ -82,7 +82,7 @@ def _print(out: Console, found: Inspection) -> None:
         ("Material", *(f"{entry.title}>" for entry in numbers), "Combine", "On nodes"),
         (
             (
-                m["material"],
+                _of_table(m["material"]),
                 *(f"{m[entry.field]:g}" for entry in numbers),
                 " / ".join(m[entry.field] or "-" for entry in modes),
                 _list(m["nodes"]),
@@ -96,7 +96,7 @@ def _print(out: Console, found: Inspection) -> None:
         ("Filter", *(entry.title for entry in FILTER), "On nodes"),
         (
             (
-                f["filter"],
+                _of_table(f["filter"]),
                 *("-" if f[e.field] is None else _list(f[e.field]) for e in FILTER),
                 _list(f["nodes"]),
             )
@@ -141,6 +141,11 @@ def _print_tree(out: Console, found: Inspection) -> None:
         branches[node] = branches[parent].add(label)
         stack.extend((node, child) for child in reversed(children.get(node, [])))
     out.print(root)
+
+
+def _of_table(pointer: str) -> str:
+    """The end of a pointer into a table: ``physicsMaterials/0``."""
+    return "/".join(pointer.split("/")[-2:])
 
 
 def _list(values: list[Any]) -> str:

@@ -7,7 +7,12 @@ no other way: it does not look for entry points of installed packages.
 
 from typing import TYPE_CHECKING, Any
 
-import gymnasium
+try:
+    import gymnasium
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "environments need Gymnasium: pip install 'gltf_bullet[gym]'", name=error.name
+    ) from error
 
 from gltf_bullet.envs import terms
 from gltf_bullet.envs.config import (

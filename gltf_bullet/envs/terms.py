@@ -125,6 +125,11 @@ class JointOutside(SightTerm):
     dof: int = 0
     """Index of the joint's degree of freedom."""
 
+    def __post_init__(self) -> None:
+        """Refuse a range that everything is outside of."""
+        if not self.low < self.high:
+            raise ValueError(f"low is {self.low} and high {self.high}; low must be below high")
+
     def formula(self, eyes: Eyes) -> Number:
         """True if the coordinate is outside."""
         position = eyes.joint(self.joint, self.dof)

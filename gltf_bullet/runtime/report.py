@@ -10,6 +10,7 @@ from gltf_bullet.errors import AssetError
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.options import LoadOptions, require_options
 from gltf_bullet.planning.contact_slips import note_contacts
+from gltf_bullet.planning.motion_slips import note_motions
 from gltf_bullet.runtime.content import read_content
 from gltf_bullet.runtime.physics_slips import physics_slips
 from gltf_bullet.runtime.placement import Placement
@@ -86,7 +87,9 @@ def check(source: AssetSource, *, options: LoadOptions | None = None) -> Report:
         if not any(issue.refuses for issue in issues):
             issues += content.lacks + physics_slips(content)
             found = Diagnostics()
-            note_contacts(translation.physics(content), content.tree, translation.plan, found)
+            simulated = translation.physics(content), content.tree, translation.plan
+            note_contacts(*simulated, found)
+            note_motions(*simulated, found)
             issues += found.issues
     issues = with_names(issues, content.tree.names)
     return Report(path=content.path, issues=issues)

@@ -346,6 +346,12 @@ def test_convert_json_lists_the_issues(run: Run, assets: Path, tmp_path: Path) -
 SORTING = Path(__file__).resolve().parents[2] / "examples" / "assets" / "sorting_gate.gltf"
 
 
+def test_materials_and_filters_are_named_by_their_tables(run: Run, assets: Path) -> None:
+    outcome = run("inspect", assets / "friction_ramp.gltf")
+    assert "physicsMaterials/0" in outcome.out
+    assert "/extensions/KHR_physics_rigid_bodies/physicsMaterials" not in outcome.out
+
+
 def test_a_behavior_graph_is_printed(run: Run) -> None:
     outcome = run("inspect", str(SORTING))
     assert "event/rigid_body_triggerEntered nodeIndex 9" in outcome.out

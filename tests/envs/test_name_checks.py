@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -47,3 +48,9 @@ def test_a_joint_without_that_degree_of_freedom() -> None:
 def test_functions_of_ones_own_are_left_alone() -> None:
     config: EnvConfig = replace(REACH, rewards=(lambda *_: 1.0,))
     GltfEnv(REACHER, config).close()
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.0, -1.0), (0.0, 0.0), (math.nan, 1.0)])
+def test_a_range_that_everything_is_outside_of_is_refused(low: float, high: float) -> None:
+    with pytest.raises(ValueError, match="low must be below high"):
+        terms.JointOutside(joint="Elbow", low=low, high=high)

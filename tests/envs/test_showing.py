@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -114,3 +115,11 @@ def test_without_ray_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ImportError, match=r"pip install 'gltf_bullet\[ray\]'"):
         RolloutPool(REACHER, REACH)
+
+
+def test_without_gymnasium_the_command_is_named() -> None:
+    hidden = "import sys; sys.modules['gymnasium'] = None; import gltf_bullet.envs"
+    done = subprocess.run(
+        [sys.executable, "-c", hidden], capture_output=True, text=True, timeout=120
+    )
+    assert "pip install 'gltf_bullet[gym]'" in done.stderr

@@ -19,7 +19,8 @@ PUBLISHED = sorted(path for path in SHARED.rglob("*") if path.suffix in (".gltf"
 Finding = tuple[str, str]
 BY_ONE_ALONE = {
     "BODIES_OVERLAP", "BODIES_BEGIN_INSIDE", "HEAVY_ON_LIGHT", "BOX_AS_HULL", "BODY_IN_NO_SCENE",
-    "SYSTEM_OF_NOBODY", "DRIVE_WITHOUT_FORCE", "BODY_BELOW_ANIMATION",
+    "SYSTEM_OF_NOBODY", "DRIVE_WITHOUT_FORCE", "BODY_BELOW_ANIMATION", "DENSITY_UNLIKELY",
+    "JOINT_TAKES_VELOCITY",
 }  # fmt: skip
 """What overlaps at load is found by the engine in ``load_gltf``; ``check`` asks about likely slips.
 """
