@@ -30,7 +30,7 @@ TARGET = "GLTF_BULLET_WHEEL_TARGET"
 _PLACE = "gltf_bullet/solver/compiled"
 _SOURCES = ("gltf_bullet/numba_aot", "gltf_bullet/solver")
 """All that the libraries are made of, as ``gltf_bullet.solver`` says as well."""
-_IMPORTED = {"filelock", "lazy-loader", "numpy", "platformdirs"}
+_IMPORTED = {"filelock", "lazy-loader", "msgspec", "numpy", "platformdirs"}
 """Packages that the modules of kernels import."""
 _ENGINES = ("pybullet", "pybullet-arm64")
 """Distributions of the one module ``pybullet``."""
