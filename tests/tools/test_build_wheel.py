@@ -28,7 +28,7 @@ pytest.importorskip("lief")
 pytest.importorskip("hatchling")
 
 from tools.build_wheel import KINDS, PLACE, ROOT, check_wheel, complaints
-from tools.hatch_build import require_own_engine
+from tools.hatch_build import _IMPORTED, require_own_engine
 
 
 @pytest.mark.skipif(package_library() is None, reason="no library fits these sources")
@@ -130,3 +130,22 @@ def test_without_the_hook_a_wheel_has_no_machine_code(tmp_path: Path) -> None:
     assert wheel.name.endswith("-py3-none-any.whl")
     with zipfile.ZipFile(wheel) as packed:
         assert not [name for name in packed.namelist() if name.startswith(f"{PLACE}/")]
+
+
+def test_the_build_environment_has_whatever_the_modules_of_kernels_import() -> None:
+    """Else nothing is compiled there, and what is installed runs in plain Python."""
+    code = (
+        "import sys, gltf_bullet.solver.entries\n"
+        "from importlib.metadata import packages_distributions\n"
+        "tops = {name.partition('.')[0] for name in list(sys.modules)}\n"
+        "known = packages_distributions()\n"
+        "print(*sorted({made for top in tops for made in known.get(top, ())}))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    direct = {
+        Requirement(line).name.lower().replace("_", "-") for line in requires("gltf_bullet") or ()
+    }
+    imported = {name.lower().replace("_", "-") for name in result.stdout.split()}
+    assert imported & direct <= _IMPORTED
