@@ -60,7 +60,7 @@ class StepProgram:
         self._bodies: tuple[int, int] = (-1, -1)
         """Number of bodies of the world, and the last one, when the scenes were last checked."""
         self._broken: set[int] = set()
-        """Scenes whose bodies somebody has removed."""
+        """Scenes whose bodies the user has removed."""
         self._next = 0
         self._begun: list[SceneCore] = []
         """Scenes whose step was begun in the caller's own loop and is not finished."""
@@ -393,7 +393,7 @@ class StepProgram:
     # --- scenes -------------------------------------------------------------------------------
 
     def _others_and(self, caller: SceneCore) -> tuple[SceneCore, ...]:
-        """Return all scenes to step; those whose bodies somebody has removed are left out."""
+        """Return all scenes to step; those whose bodies the user has removed are left out."""
         bodies = self._session.last_body()
         if bodies != self._bodies:
             self._bodies, self._broken = bodies, set()

@@ -205,7 +205,7 @@ def _loaded(description: NamedDescription, place: Vec3, **options: int) -> int:
     # To ask whether a file is there takes as long as a tenth of a cart-pole.
     path, until = _SEEN.get(key, ("", 0.0))
     if time.monotonic() < until:
-        with suppress(pybullet.error):  # somebody has tidied up
+        with suppress(pybullet.error):  # the user has tidied up
             return int(pybullet.loadURDF(path, place, **options))
     path = kept_file(*key, ".urdf", description.text.encode)
     _SEEN[key] = path, time.monotonic() + _TRUST

@@ -256,7 +256,7 @@ class Triggers:
     def _correct_starts(self, fast: Sequence[int], time_step: float) -> None:
         """Move the start of frames that jumped to where they must have begun the step.
 
-        A jump is further than the velocities before and after the step can explain: somebody reset
+        A jump is further than the velocities before and after the step can explain: the user reset
         a pose between two steps, or an animation started again. Reading every body before the step
         instead would be exact for a body that is placed, thrown and stopped by a wall all in one
         step, but costs a sixth of the engine's step (1000 bodies, measured).

@@ -5,7 +5,7 @@ engine step: of a step that is made of ``n`` of them a body would feel one ``n``
 body's momentum in the first one, and is neither gravity, nor a contact, nor from us, is given to it
 in the others again. The balance is exact (measured: 1e-13 N under 20 N of contacts), so nothing is
 estimated. Left out are bodies whose balance has terms that are not known: those that constraints
-hold, those whose mass or damping somebody has changed, and turns where a contact rolls or spins
+hold, those whose mass or damping the user has changed, and turns where a contact rolls or spins
 with friction.
 """
 

@@ -5,7 +5,7 @@ or limits they are followed through free bodies and other articulations, as far 
 lies on an arm's load weighs on the arm as well.
 
 The file is long because the tables have one row per side of a contact, whatever kind of body that
-is on: a scene's, somebody's free body or robot, or one end of somebody's constraint.
+is on: a scene's, the user's free body or robot, or one end of the user's constraint.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ class FreeSides:
         """Bodies by id and link; -1 for all links of a body that moves as a whole."""
 
     def add(self, body: int, link: int, gravity_factor: float | None) -> FreeSide:
-        """Add a body of a scene, by its gravity factor, or somebody else's body or link.
+        """Add a body of a scene, by its gravity factor, or the user's body or link.
 
         Body -1 is the world, an end of constraints.
         """
@@ -599,7 +599,7 @@ class Touching:
         return self._free.add(body, link, None if owner is None else owner.gravity_factor.get(body))
 
     def _stands_fixed(self, body: int) -> bool:
-        """Return True for somebody else's articulation with a base of mass 0."""
+        """Return True for the user's articulation with a base of mass 0."""
         client = self._client_id
         return bool(
             body >= 0

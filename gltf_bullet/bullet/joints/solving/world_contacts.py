@@ -80,7 +80,7 @@ class WorldContacts:
         self._numbers = np.array([number_of.get(pair, -1) for pair in bodies], dtype=np.int64)
 
     def _member(self, body: int, owners: Owners) -> Member | None:
-        """Return what transmits forces to all that it touches: a scene, or somebody else's body."""
+        """Return what transmits forces to all that it touches: a scene, or a body of the user."""
         owner = owners.get(body)
         if owner is not None and body in owner.where:
             return owner
