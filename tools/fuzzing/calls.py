@@ -16,7 +16,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -55,7 +55,8 @@ class _Misbehaved(Exception):  # noqa: N818  # of a callback
 class _Sequence:
     """The state of one sequence."""
 
-    def __init__(self, seed: str) -> None:
+    def __init__(self, seed: str, acts: Sequence[Act]) -> None:
+        self.acts = acts
         self.rng = random.Random(seed)  # noqa: S311  # reproducible on purpose
         self.clients: list[int] = []
         self.scenes: list[gb.Scene] = []
@@ -68,7 +69,7 @@ class _Sequence:
         self.connect()
         self.load()
         for _ in range(LENGTH):
-            self.act(self.rng.choice(_ACTS))
+            self.act(self.rng.choice(self.acts))
         return f"{sum(not scene.is_removed for scene in self.scenes)} scenes left"
 
     def act(self, act: Act) -> None:
@@ -242,7 +243,19 @@ class _Sequence:
         self.call("remove", scene.remove)
 
     def listen(self) -> None:
-        """Callbacks that misbehave: they raise, or do whatever else a sequence does."""
+        """Callbacks that misbehave: they raise, step, set, reset or remove the scene itself."""
+        scene = self.scene
+
+        def fails(_: object) -> None:
+            raise _Misbehaved
+
+        callback = self.rng.choice(
+            (fails, lambda _: scene.reset(), lambda _: scene.remove(), lambda _: scene.step())
+        )
+        self.call("on_trigger", lambda: scene.on_trigger(callback))
+
+    def listen_and_act(self) -> None:
+        """Callbacks that do whatever else a sequence does."""
         scene, acts = self.scene, self.rng.choices(_INSIDE, k=3)
 
         def misbehave(_: object) -> None:
@@ -428,17 +441,20 @@ _OURS = (
     _Sequence.step, _Sequence.step_odd, _Sequence.step_by_hand, _Sequence.read, _Sequence.read,
     _Sequence.push, _Sequence.push_odd, _Sequence.set_pointer, _Sequence.drive, _Sequence.cast,
     _Sequence.lookup, _Sequence.save, _Sequence.restore, _Sequence.reset, _Sequence.remove,
-    _Sequence.listen, _Sequence.export, _Sequence.check_odd, _Sequence.copy_states,
-    _Sequence.fork, _Sequence.threads,
+    _Sequence.listen, _Sequence.export, _Sequence.check_odd,
 )  # fmt: skip
 _THEIRS = (
     _Sequence.connect, _Sequence.disconnect, _Sequence.reset_world, _Sequence.remove_body,
     _Sequence.make_body, _Sequence.move_body, _Sequence.throw_body, _Sequence.move_joints,
     _Sequence.motor, _Sequence.settings, _Sequence.filter_bodies, _Sequence.step_world,
 )  # fmt: skip
-_ACTS = (*_OURS, *_THEIRS)
+_PLAIN = (*_OURS, *_THEIRS)
+"""What the first found failures were found with; their seeds mean these."""
+_ACTS = (
+    *_PLAIN, _Sequence.listen_and_act, _Sequence.copy_states, _Sequence.fork, _Sequence.threads,
+)  # fmt: skip
 _INSIDE = (
-    *(act for act in _OURS if act is not _Sequence.threads), _Sequence.disconnect,
+    *_OURS, _Sequence.listen_and_act, _Sequence.copy_states, _Sequence.fork, _Sequence.disconnect,
     _Sequence.reset_world, _Sequence.remove_body, _Sequence.make_body,
 )  # fmt: skip
 """What callbacks do. They hold the lock of their world: who waits there for a thread that wants it
@@ -451,13 +467,17 @@ _TOGETHER = (
 """What threads and forks do: all of it is ours, and holds the lock of its world."""
 
 
-def run_calls(seed: str) -> str:
+def run_calls(seed: str, *, plain: bool = False) -> str:
     """Try one sequence; what became of it, in a word.
+
+    Args:
+        seed: All follows from it.
+        plain: Without threads, forks and callbacks that act.
 
     Raises:
         Failure: A promise is broken.
     """
-    sequence = _Sequence(seed)
+    sequence = _Sequence(seed, _PLAIN if plain else _ACTS)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
