@@ -14,7 +14,7 @@ import pytest
 import gltf_bullet as gb
 from gltf_bullet.bullet.exchange import library
 from gltf_bullet.bullet.exchange.library import SWITCH
-from gltf_bullet.bullet.joints.joint_steps import MadeSteps
+from gltf_bullet.bullet.joints.joint_steps import AFTER_ENGINE, MadeSteps
 from gltf_bullet.bullet.joints.solving import engine_io
 from gltf_bullet.bullet.session import EngineSettings, headless_world
 from tests.physics.scenes import Scenery
@@ -56,14 +56,14 @@ class Run:
             solver = scene.core.world.articulations.solver
             self.is_native = solver.is_native
             joints = scene.core.world.compiled_steps.joints
-            make = joints.make
+            finish = joints.finish
 
-            def counted(settings: EngineSettings, count: int, parts: int = 1) -> MadeSteps:
-                made = make(settings, count, parts)
-                self.by_kernels += made.over + (made.is_open and made.is_stepped)
+            def counted(found: int, settings: EngineSettings, parts: int) -> MadeSteps:
+                made = finish(found, settings, parts)
+                self.by_kernels += made.finished + (made.pending == AFTER_ENGINE)
                 return made
 
-            joints.make = counted  # type: ignore[method-assign]
+            joints.finish = counted  # type: ignore[method-assign]
             for step in range(steps):
                 if step in acts:
                     acts[step](client, scene)
