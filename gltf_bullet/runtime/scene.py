@@ -28,7 +28,7 @@ from gltf_bullet.runtime.recent import recent_translation
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.scene_state import SceneState, require_own
 from gltf_bullet.runtime.step_program import StepProgram
-from gltf_bullet.runtime.trigger_reports import TriggerEvent
+from gltf_bullet.runtime.trigger_reports import TriggerEvent, require_callable
 from gltf_bullet.runtime.views.bodies import Body
 from gltf_bullet.runtime.views.export import write_pose
 from gltf_bullet.runtime.views.joints import JointView, Targets, set_drive_targets
@@ -212,8 +212,12 @@ class Scene:
         """Call ``callback`` with every event, at the end of the step in which it occurs.
 
         Nodes and :attr:`triggers` are up to date then. It returns a function that ends it.
+
+        Raises:
+            TypeError: ``callback`` cannot be called.
         """
         self.core.require_alive()
+        require_callable(callback)
         return self.core.reports.subscribe(callback)
 
     @property

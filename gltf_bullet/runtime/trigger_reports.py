@@ -6,6 +6,7 @@ an event names glTF nodes, which other bodies do not have.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -155,3 +156,9 @@ def _event(crossing: Crossing, time: float, time_step: float, names: Sequence[st
         motion=names[crossing.motion_node] if crossing.motion_node >= 0 else "",
         time=time - (1.0 - crossing.fraction) * time_step,
     )
+
+
+def require_callable(callback: object) -> None:
+    """Raise ``TypeError`` now for what could not be called in a later step."""
+    if not callable(callback):
+        raise TypeError(f"callback is {reprlib.repr(callback)}; must be a function of one argument")

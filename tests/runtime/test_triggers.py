@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pybullet
@@ -420,3 +421,9 @@ def test_volumes_and_colliders_ride_where_the_nodes_are(client: int) -> None:
         assert place[9:] == pytest.approx(shown[:3, 3], abs=1e-12)
         turn = np.array(place[:9]).reshape(3, 3)
         assert turn * size == pytest.approx(shown[:3, :3], abs=1e-12)
+
+
+def test_what_cannot_be_called_is_refused_before_any_event(client: int) -> None:
+    scene = gb.load_gltf(Path(__file__).parents[2] / "examples/assets/goal_line.gltf", client)
+    with pytest.raises(TypeError, match=r"callback is 2\.0; must be"):
+        scene.on_trigger(2.0)  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from gltf_bullet.bullet.world_lock import WorldLock, holds_world_lock
 from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.runtime.acting.acting import Acting
 from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.runtime.trigger_reports import require_callable
 from gltf_bullet.suggestions import did_you_mean
 
 _NAN3 = (float("nan"), float("nan"), float("nan"))
@@ -161,7 +162,9 @@ class BehaviorView:
 
         Raises:
             KeyError: The graph has no such event.
+            TypeError: ``callback`` cannot be called.
         """
+        require_callable(callback)
         return self._acting.behavior.on(self.require_event(event), callback)
 
     def select(
