@@ -84,12 +84,8 @@ class LinkContacts:
         self._classes = session.shared(collision_classes)
         self.has_default_bits = found.has_default_bits
         """True if all links keep PyBullet's own bits, so that no collision class is registered."""
-        self.crowded_classes = 0
-        """Number of filter classes without a collision bit; pair rules keep their links apart."""
         if not self.has_default_bits:
-            self.crowded_classes = self._classes.add(
-                self, body_ids, self._kinds, self._split_pairs, pair_rules
-            )
+            self._classes.add(self, body_ids, self._kinds, self._split_pairs, pair_rules)
         self._apply(contacts, found.surfaces)
         if found.surfaces.bounce:
             self._write_restitution()

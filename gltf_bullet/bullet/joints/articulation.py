@@ -334,13 +334,6 @@ class Articulation:
                 physicsClientId=client,
             )
 
-    def note_places(self) -> None:
-        """Record the present coordinates as our own, so that they count as no external change."""
-        self.evaluate()
-        last = self.arena.view(self.record, "last_state")
-        last[:] = self.state[: len(last)]
-        self.arena.view(self.record, "is_at_last_state")[:] = 1.0
-
     def project_velocities(
         self, linear: Mapping[int, FloatArray], angular: Mapping[int, FloatArray]
     ) -> None:
