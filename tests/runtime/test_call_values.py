@@ -220,3 +220,9 @@ def test_numbers_that_nothing_can_carry_are_refused(client: int, call: Any) -> N
 def test_a_client_that_no_engine_has_is_not_connected() -> None:
     with pytest.raises(gb.EngineError, match="is not connected"):
         gb.step_world(HUGE)
+
+
+def test_rays_without_an_end_are_refused(client: int) -> None:
+    scene = gb.load_gltf(ASSETS / "hinge_door.gltf", client)
+    with pytest.raises(ValueError, match="ends has 1 points; must be as many as starts, 2"):
+        scene.ray_cast_batch([[0, 0, 1], [0, 0, 2]], [[0, 0, 0]])

@@ -29,8 +29,13 @@ def cast_filtered_rays(
 
     Raises:
         IndexError: The file has no such filter.
+        ValueError: There are not as many ends as starts.
     """
     core.require_alive()
+    begin = float_array("starts", starts).reshape(-1, 3)
+    end = float_array("ends", ends).reshape(-1, 3)
+    if len(begin) != len(end):
+        raise ValueError(f"ends has {len(end)} points; must be as many as starts, {len(begin)}")
     filters, colliders = core.model.now.collision_filters, core.model.now.colliders
     if collision_filter >= len(filters):
         raise IndexError(f"filter {collision_filter}; the file has {len(filters)}")
@@ -38,8 +43,8 @@ def cast_filtered_rays(
     hits = cast_rays(
         core.client_id,
         core.world.colliders,
-        float_array("starts", starts).reshape(-1, 3),
-        float_array("ends", ends).reshape(-1, 3),
+        begin,
+        end,
         lambda node: may_collide(ray_filter, colliders[node].filter) and not but(node),
     )
     names = core.asset.tree.names
