@@ -59,7 +59,8 @@ def rope(load: float, count: int = COUNT) -> bytes:
 @pytest.mark.parametrize("load", [0.1, 10.0, 100.0])
 def test_a_load_on_light_links_is_named_with_the_step_that_it_needs(load: float) -> None:
     """The uppermost segment swings at sqrt(M g l / I) about its joint."""
-    (issue,) = gb.check(rope(load)).issues
+    issues = gb.check(rope(load)).issues
+    (issue,) = [found for found in issues if found.code != "DENSITY_UNLIKELY"]
     assert (issue.code, issue.pointer) == ("LOAD_ON_LIGHT_LINK", "/nodes/1")
     hanging = SEGMENT * (COUNT - 1) + load
     assert issue.values["ratio"] == pytest.approx(hanging / SEGMENT)
