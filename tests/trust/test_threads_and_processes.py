@@ -104,7 +104,7 @@ for k in range(40):
             os._exit(1)
     if os.waitpid(child, 0)[1]:
         sys.exit(f"fork {k}")
-print("done")
+print("done", flush=True)
 os._exit(0)
 """
 
