@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +17,7 @@ import gltf_bullet as gb
 from gltf_bullet import child_processes
 from gltf_bullet.bullet.reading import robot_loading
 from gltf_bullet.bullet.session import headless_world
+from tests.trust.campaigns import run_apart
 from tools.fuzz import seed_files
 from tools.fuzzing.children import outcomes
 from tools.fuzzing.mutations import Seeds, mutated
@@ -29,7 +28,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")
 SEEDS = ["a", "b", "c", "d"]
 """The same inputs on every run; ``tools/fuzz.py`` tries others."""
 COUNT = 125
-ROOT = Path(__file__).resolve().parents[2]
 STAGES = pytest.param(
     "stages", marks=pytest.mark.skipif(not find_spec("pxr"), reason="needs usd-core")
 )
@@ -48,36 +46,12 @@ def test_no_mutated_example_breaks_a_promise(
     seed: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GLTF_BULLET_CACHE", str(tmp_path))
-    good, failed = tried(kind, seed)
+    good, failed = run_apart(kind, seed, COUNT)
     assert not failed, f"seed {seed}: {failed}"
     assert sum(good.values()) == COUNT
     # Else the mutations would be too wild to get past the reader; MuJoCo's schema is strict.
     assert good["runs"] > COUNT // (20 if kind == "robots" else 10)
     assert robot_loading.start is child_processes.start  # forks are for forks alone
-
-
-def tried(kind: str, seed: str) -> tuple[dict[str, int], dict[str, object]]:
-    """How many inputs came out how, and the failures, in a process of its own.
-
-    Its forks have limits of memory, beyond which the libraries of other tests would be.
-    """
-    code = (
-        "import json, sys\n"
-        "from tools.fuzz import Inputs, campaign, warm_up\n"
-        "warm_up()\n"
-        "good, failed = campaign(Inputs(sys.argv[1], []), sys.argv[2], int(sys.argv[3]))\n"
-        "print(json.dumps([good, {str(key): str(value) for key, value in failed.items()}]))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, kind, seed, str(COUNT)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    good, failed = json.loads(done.stdout.splitlines()[-1])
-    return good, failed
 
 
 def test_an_input_follows_from_its_seed(seeds: Seeds) -> None:
