@@ -60,7 +60,7 @@ class _Mesh(Struct, frozen=True):
     corners: FloatArray
     """Its vertices in the world [m], shape [vertex_count, 3]."""
     counts: IntArray
-    """How many triangles begin at each of them, shape [vertex_count]."""
+    """Count of the triangles that begin at each of them, shape [vertex_count]."""
 
 
 def report_buried_triangles(bodies: BodyPlans, diagnostics: Diagnostics) -> None:

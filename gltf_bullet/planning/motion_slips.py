@@ -70,7 +70,7 @@ def note_motions(
 
 
 def _holds_points(description: JointDescription) -> bool:
-    """Whether hard limits lock all three linear axes."""
+    """Tell whether hard limits lock all three linear axes."""
     locked = {
         axis
         for limit in description.limits

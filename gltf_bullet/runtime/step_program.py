@@ -42,8 +42,8 @@ from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 
 CompiledCall: TypeAlias = "tuple[JointSteps, EngineSettings, int, int, bool]"
-"""What kernels step, settings of an engine step, the most steps, engine steps of each, and True if
-Python has something to do after each; a tuple, since one is made in each step.
+"""Joints that kernels step, settings of an engine step, the most steps, engine steps of each, and
+True if Python has something to do after each; a tuple, since one is made in each step.
 """
 
 

@@ -42,7 +42,7 @@ _STEPPED = outcomes.STEPPED
 
 
 NOTHING, BEFORE_ENGINE, AFTER_ENGINE = range(3)
-"""Where kernels have left an engine step."""
+"""Places at which kernels leave an engine step."""
 
 
 class MadeSteps(NamedTuple):
@@ -53,8 +53,8 @@ class MadeSteps(NamedTuple):
     part: int = 0
     """Number of finished engine steps of the next one."""
     pending: int = NOTHING
-    """What Python has to finish of one more engine step: NOTHING, from BEFORE_ENGINE or from
-    AFTER_ENGINE on.
+    """Place from which Python has to finish one more engine step: BEFORE_ENGINE or AFTER_ENGINE;
+    NOTHING if none was begun.
     """
 
 

@@ -49,7 +49,7 @@ _RestoredState: TypeAlias = (
 
 
 class RestorableWorld(CreatedWorld):
-    """What one scene has in the world, with states to go back to."""
+    """All bodies of one scene in the world, with states to go back to."""
 
     _last_restored: _RestoredState | None = None
 

@@ -80,7 +80,7 @@ def read_actuators(
 
 
 def _transmission(model: MjcfModel, equalities: Equalities, number: int) -> _Transmission | str:
-    """What an actuator drives, or the reason why that is no joint."""
+    """Find the transmission of an actuator, or the reason why it drives no joint."""
     kind, target = model["actuator_trntype"][number], int(model["actuator_trnid"][number, 0])
     if kind == _TENDON:
         joints = joints_of_tendon(model, target)

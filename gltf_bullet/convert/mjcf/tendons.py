@@ -9,7 +9,7 @@ from gltf_bullet.convert.mjcf.model import JointType, MjcfModel
 _OF_JOINT = 1
 """``mjWRAP_JOINT``."""
 _OF_ITS_OWN = ("limited", "stiffness", "damping", "frictionloss", "armature", "actfrclimited")
-"""What a tendon may do besides coupling joints and carrying actuators."""
+"""Limits, springs and wraps of tendons, which no joint can state."""
 
 
 def joints_of_tendon(model: MjcfModel, tendon: int) -> dict[int, float] | None:
@@ -27,6 +27,6 @@ def joints_of_tendon(model: MjcfModel, tendon: int) -> dict[int, float] | None:
 
 
 def does_more(model: MjcfModel, tendon: int) -> bool:
-    """Whether a tendon has limits, a spring or the like of its own."""
+    """Tell whether a tendon has limits, a spring or the like of its own."""
     keys = [f"tendon_{name}" for name in _OF_ITS_OWN if f"tendon_{name}" in model.arrays]
     return any(np.any(model[key][tendon]) for key in keys)

@@ -13,7 +13,7 @@ from gltf_bullet.transforms import IntArray
 
 
 class Playing(enum.Enum):
-    """What a player does with its nodes."""
+    """Hold of a player on its nodes."""
 
     STOPPED = enum.auto()
     """It has released them."""
@@ -24,7 +24,7 @@ class Playing(enum.Enum):
 
 
 class Advance(enum.Flag):
-    """What became of a player in a step."""
+    """Change of a player in a step."""
 
     WENT_ON = 0
     BEGAN = enum.auto()

@@ -106,7 +106,7 @@ class Engine:
     base_body: IntArray = cells(MOST_BASES)
     """Ids of the bodies whose bases were read, each at its id modulo MOST_BASES."""
     base_moment: IntArray = cells(MOST_BASES)
-    """When they were read."""
+    """Moments in which they were read."""
     base_state: FloatArray = cells(MOST_BASES, 13)
     """Position, rotation and velocities: an answer of the engine is 28 KB, of which it is a part.
     """

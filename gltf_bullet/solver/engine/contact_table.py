@@ -77,7 +77,7 @@ class ContactTables:
     """The contact tables of a scene."""
 
     count: int
-    """How many there are; the one that was used last is the first."""
+    """Count of the tables; the one that was used last is the first."""
     tables: IntArray = cells(4, MOST_TABLES)
     """Address and length of the integers, then of the floats, of each."""
 
