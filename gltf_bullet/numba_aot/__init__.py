@@ -26,7 +26,9 @@ than twice as fast.
 from __future__ import annotations
 
 from gltf_bullet.numba_aot.declarations import (
+    Count,
     IntTable,
+    Table,
     addresses,
     call,
     cells,
@@ -44,7 +46,9 @@ from gltf_bullet.numba_aot.entries import address_of, entry, load
 from gltf_bullet.numba_aot.library import is_compiled
 
 __all__ = [
+    "Count",
     "IntTable",
+    "Table",
     "address_of",
     "addresses",
     "call",

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from math import prod
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -53,8 +54,13 @@ def kernel(function: Function) -> Function:
 
 RECORDS: dict[str, np.dtype[Any]] = {}
 """Types of records, by the names that annotations have for them."""
-RECORD_READERS: dict[Callable[..., Any], str] = {}
-"""Functions that yield a record in an array, and the name of the record."""
+RECORD_READERS: dict[Callable[..., Any], tuple[str, ...]] = {}
+"""Functions that yield a record: its name, and the names of the arrays of its tables if it is to
+know them."""
+RECORD_ARRAYS: dict[str, dict[str, str]] = {}
+"""Names of the arrays that records with tables know, and their annotations."""
+TABLES: dict[str, dict[str, Table]] = {}
+"""Tables of records, by name."""
 
 _FIELDS = {"int": np.int64, "float": np.float64, "IntArray": np.int64, "FloatArray": np.float64}
 """Type of a number, or of the numbers of a small array, by annotation."""
@@ -66,6 +72,23 @@ class Cells(tuple[int, ...]):
     __slots__ = ()
 
 
+class Count(NamedTuple):
+    """A field that is a count."""
+
+    letter: str
+
+
+class Table(NamedTuple):
+    """A field that is the offset of a table in an array."""
+
+    array: str
+    """Name of the array."""
+    shape: tuple[str | int, ...]
+    """Numbers, and letters of counts."""
+    part: str = ""
+    """The part of the array that it is packed into."""
+
+
 def cells(*shape: int) -> Any:
     """Declare a field as an array of a fixed shape inside of the record itself."""
     return Cells(shape)
@@ -75,7 +98,8 @@ def record(declared: type[Kind]) -> type[Kind]:
     """Declare a record: each annotation of the class is a field, in their order.
 
     A field takes the eight bytes of an ``int`` or a ``float``, or those of as many as
-    :func:`cells` says. Kernels read it by name, at the cost of a number of an array.
+    :func:`cells` says. Kernels read it by name, at the cost of a number of an array. A field with a
+    :class:`Table` takes eight bytes for its offset; :func:`record_reader` says who reads numbers.
 
     Raises:
         ValueError: Another record has this name, by which annotations find it.
@@ -83,10 +107,13 @@ def record(declared: type[Kind]) -> type[Kind]:
     if declared.__name__ in RECORDS:
         raise ValueError(f"there is a record of the name {declared.__name__}")
     fields: list[Any] = []
+    tables = TABLES[declared.__name__] = {}
     for name, kind in declared.__annotations__.items():
-        shape = getattr(declared, name, None)
-        more = (tuple(shape),) if isinstance(shape, Cells) else ()
-        fields.append((name, _FIELDS[kind], *more))
+        value = getattr(declared, name, None)
+        more = (tuple(value),) if isinstance(value, Cells) else ()
+        if isinstance(value, Table):
+            tables[name] = value
+        fields.append((name, np.int64 if isinstance(value, Table) else _FIELDS[kind], *more))
     RECORDS[declared.__name__] = np.dtype((np.record, np.dtype(fields, align=True)))
     return declared
 
@@ -102,19 +129,74 @@ def place_of(declared: type, name: str) -> int:
     return int(fields[name][1]) // 8
 
 
-def record_reader(declared: type[Kind]) -> Callable[[IntArray | FloatArray, int], Kind]:
+def record_reader(declared: type[Kind], *arrays: str) -> Callable[..., Kind]:
     """Make the function that yields the record which begins at a number of an array.
 
     What is set in the record is set in the array. The function must be called by the name of a
     global of the kernel's module.
+
+    Args:
+        declared: The record.
+        arrays: Names of the arrays that its tables are in, the record itself in the first one. The
+            function takes them in this order, then the number; a table is read from the record as
+            its numbers then, in place, and an array by its name. Without any, the function takes
+            one array and the number, and a table is read as its offset.
     """
-    kind, size = RECORDS[declared.__name__], size_of(declared)
+    name, kind, size = declared.__name__, RECORDS[declared.__name__], size_of(declared)
 
     def read(array: IntArray | FloatArray, offset: int) -> Any:
         return array.reshape(-1)[offset : offset + size].view(kind)[0]
 
-    RECORD_READERS[read] = declared.__name__
-    return read
+    def read_with_tables(*given: Any) -> Any:
+        *values, offset = given
+        made = dict(zip(arrays, values, strict=True))
+        return _WithTables(read(values[0], offset), made, TABLES[name], _counts_of(declared))
+
+    if not arrays:
+        RECORD_READERS[read] = (name,)
+        return read
+    kinds = {
+        table.array: declared.__annotations__[field] for field, table in TABLES[name].items()
+    }
+    RECORD_ARRAYS[name] = {array: kinds.get(array, "FloatArray") for array in arrays}
+    RECORD_READERS[read_with_tables] = (name, *arrays)
+    return read_with_tables
+
+
+def _counts_of(declared: type) -> dict[str, str]:
+    """Names of a record's counts, by letter."""
+    values = {name: getattr(declared, name, None) for name in declared.__annotations__}
+    return {value.letter: name for name, value in values.items() if isinstance(value, Count)}
+
+
+class _WithTables:
+    """A record with tables, for Python: attributes are its numbers, and views of its tables."""
+
+    __slots__ = ("_arrays", "_counts", "_record", "_tables")
+
+    def __init__(
+        self, record: Any, arrays: dict[str, Any], tables: dict[str, Table], counts: dict[str, str]
+    ) -> None:
+        for name, value in zip(self.__slots__, (arrays, counts, record, tables), strict=True):
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._arrays:
+            return self._arrays[name]
+        found = getattr(self._record, name)
+        if name not in self._tables:
+            return found
+        array, shape, _ = self._tables[name]
+        if not all(isinstance(size, int) or size in self._counts for size in shape):
+            return self._arrays[array][found:]
+        lengths = [
+            size if isinstance(size, int) else int(getattr(self._record, self._counts[size]))
+            for size in shape
+        ]
+        return self._arrays[array][found : found + prod(lengths)]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._record, name, value)
 
 
 # --- memory ---------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def wrappers(entry: str, kinds: Sequence[str], mangled: str) -> str:
 
 
 def _c_function(entry: str, kinds: Sequence[str], mangled: str) -> str:
-    """Calls Numba's function as Numba does: each array becomes seven arguments or nine."""
+    """Calls Numba's function as Numba does: an array is address and length, a table nine numbers."""
     taken: list[str] = []
     passed, lines = ["ptr %result", "ptr %error"], []
     for k, kind in enumerate(kinds):
@@ -59,13 +59,13 @@ def _c_function(entry: str, kinds: Sequence[str], mangled: str) -> str:
         lengths = [f"i64 %n{k}.{d}" for d in range(_DIMENSIONS[kind])]
         taken += [f"i64 %a{k}", *lengths]
         lines.append(f"%data{k} = inttoptr i64 %a{k} to ptr")
-        strides, total = ["i64 8"], f"%n{k}.0"
-        if len(lengths) > 1:
-            lines.append(f"%total{k} = mul i64 %n{k}.0, %n{k}.1")
-            lines.append(f"%row{k} = mul i64 %n{k}.1, 8")
-            strides, total = [f"i64 %row{k}", "i64 8"], f"%total{k}"
-        passed += ["ptr null", "ptr null", f"i64 {total}", "i64 8", f"ptr %data{k}"]
-        passed += [*lengths, *strides]
+        if len(lengths) == 1:
+            passed += [f"ptr %data{k}", *lengths]
+            continue
+        lines.append(f"%total{k} = mul i64 %n{k}.0, %n{k}.1")
+        lines.append(f"%row{k} = mul i64 %n{k}.1, 8")
+        passed += ["ptr null", "ptr null", f"i64 %total{k}", "i64 8", f"ptr %data{k}"]
+        passed += [*lengths, f"i64 %row{k}", "i64 8"]
     declared = ", ".join(part.split()[0] for part in passed)
     body = "\n  ".join(lines)
     return f"""

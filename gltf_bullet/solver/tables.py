@@ -14,22 +14,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.numba_aot import place_of, size_of
+from gltf_bullet.numba_aot import Count, Table, place_of, size_of
 from gltf_bullet.transforms import IntArray
 
 INTS, FLOATS, MEMORY, WORK = "ints", "floats", "memory", "work"
 """Arrays that hold tables. MEMORY is the part of FLOATS that one step leaves to the next."""
 
 Parts = TypeVar("Parts", bound=NamedTuple)
-
-
-class _Count(NamedTuple):
-    letter: str
-
-
-class _Table(NamedTuple):
-    array: str
-    shape: tuple[str | int, ...]
 
 
 class Place(NamedTuple):
@@ -53,7 +44,7 @@ class Packed(NamedTuple):
 
 def count(letter: str) -> Any:
     """Declare a field as a count, by the letter that shapes have for it."""
-    return _Count(letter)
+    return Count(letter)
 
 
 def table(array: str, *shape: str | int) -> Any:
@@ -63,7 +54,7 @@ def table(array: str, *shape: str | int) -> Any:
         array: INTS, FLOATS, MEMORY or WORK.
         shape: Numbers, and letters of counts.
     """
-    return _Table(array, shape)
+    return Table(FLOATS if array == MEMORY else array, shape, array)
 
 
 def _declared(record: type, kind: type[Any]) -> Iterator[tuple[str, Any]]:
@@ -135,19 +126,18 @@ def pack(
         reserved: Room for the record, where it is not to stand before its tables.
     """
     offset, fields = reserved or columns[INTS].reserve(size_of(record))
-    for name, kind in _declared(record, _Count):
+    for name, kind in _declared(record, Count):
         fields[place_of(record, name)] = counts[kind.letter]
     places: dict[str, Place] = {}
-    tables = dict(_declared(record, _Table))
+    tables = dict(_declared(record, Table))
     for name in values.keys() - tables.keys():
         fields[place_of(record, name)] = values[name]
     start = 0
     for is_memory in (False, True):
         start = columns[FLOATS].size if FLOATS in columns else 0
-        for name, (array, letters) in tables.items():
-            if (array == MEMORY) != is_memory:
+        for name, (array, letters, part) in tables.items():
+            if (part == MEMORY) != is_memory:
                 continue
-            array = FLOATS if array == MEMORY else array
             shape = tuple(size if isinstance(size, int) else counts[size] for size in letters)
             given = values.get(name)
             if isinstance(given, int):

@@ -502,7 +502,8 @@ def advance_worlds(calls: IntTable, settings: FloatArray, function: int) -> int:
         0.
     """
     for k in range(len(calls)):
-        dt, gx, gy, gz = settings[4 * k : 4 * k + 4]
+        own = settings[4 * k : 4 * k + 4]
+        dt, gx, gy, gz = own[0], own[1], own[2], own[3]
         one = (calls[k, 0], 1, calls[k, 1], calls[k, 2], dt, gx, gy, gz)
         calls[k, 3] = call(function, one)
     return 0
