@@ -143,14 +143,15 @@ def record_reader(declared: type[Kind], *arrays: str) -> Callable[..., Kind]:
             one array and the number, and a table is read as its offset.
     """
     name, kind, size = declared.__name__, RECORDS[declared.__name__], size_of(declared)
+    counts = _counts_of(declared)
 
     def read(array: IntArray | FloatArray, offset: int) -> Any:
         return array.reshape(-1)[offset : offset + size].view(kind)[0]
 
     def read_with_tables(*given: Any) -> Any:
         *values, offset = given
-        made = dict(zip(arrays, values, strict=True))
-        return _WithTables(read(values[0], offset), made, TABLES[name], _counts_of(declared))
+        numbers = values[0][offset : offset + size].view(kind)
+        return _WithTables(numbers, dict(zip(arrays, values, strict=True)), TABLES[name], counts)
 
     if not arrays:
         RECORD_READERS[read] = (name,)
@@ -172,31 +173,31 @@ def _counts_of(declared: type) -> dict[str, str]:
 class _WithTables:
     """A record with tables, for Python: attributes are its numbers, and views of its tables."""
 
-    __slots__ = ("_arrays", "_counts", "_record", "_tables")
+    __slots__ = ("_arrays", "_counts", "_numbers", "_tables")
 
     def __init__(
-        self, record: Any, arrays: dict[str, Any], tables: dict[str, Table], counts: dict[str, str]
+        self, numbers: Any, arrays: dict[str, Any], tables: dict[str, Table], counts: dict[str, str]
     ) -> None:
-        for name, value in zip(self.__slots__, (arrays, counts, record, tables), strict=True):
+        for name, value in zip(self.__slots__, (arrays, counts, numbers, tables), strict=True):
             object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
         if name in self._arrays:
             return self._arrays[name]
-        found = getattr(self._record, name)
+        found = getattr(self._numbers[0], name)
         if name not in self._tables:
             return found
         array, shape, _ = self._tables[name]
         if not all(isinstance(size, int) or size in self._counts for size in shape):
             return self._arrays[array][found:]
         lengths = [
-            size if isinstance(size, int) else int(getattr(self._record, self._counts[size]))
+            size if isinstance(size, int) else int(getattr(self, self._counts[size]))
             for size in shape
         ]
         return self._arrays[array][found : found + prod(lengths)]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._record, name, value)
+        setattr(self._numbers[0], name, value)
 
 
 # --- memory ---------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ class _Tables(_types.Type):  # type: ignore[misc]
 @register_model(_Tables)
 class _TablesModel(models.StructModel):  # type: ignore[misc]
     def __init__(self, manager: Any, made: Any) -> None:
-        members = [("record", made.record)]
+        members = [("record", _types.voidptr)]
         members += [(name, _types.CPointer(_KINDS[kind])) for name, kind in made.arrays.items()]
         super().__init__(manager, made, members)
 
@@ -329,14 +329,15 @@ class _GetNumbers(AbstractTemplate):
             return None
         if isinstance(index, _types.SliceType):
             return signature(numbers, numbers, index)
-        return signature(numbers.kind, numbers, _types.int64)
+        is_one = isinstance(index, _types.Integer)
+        return signature(numbers.kind, numbers, _types.int64) if is_one else None
 
 
 @infer_global(operator.setitem)
 class _SetNumber(AbstractTemplate):
     def generic(self, arguments: Any, _named: Any) -> Any:
-        numbers, _index, _value = arguments
-        if not isinstance(numbers, _Numbers):
+        numbers, index, _value = arguments
+        if not (isinstance(numbers, _Numbers) and isinstance(index, _types.Integer)):
             return None
         return signature(_types.none, numbers, _types.int64, numbers.kind)
 
@@ -419,9 +420,8 @@ def _get_field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> 
     if name in kind.arrays:
         numbers = _NUMBERS[kind.arrays[name]]
         return _made(context, builder, numbers, getattr(parts, name), size)
-    found = context.get_getattr(kind.record, name)(
-        context, builder, kind.record, parts.record, name
-    )
+    record = builder.bitcast(parts.record, context.get_value_type(kind.record))
+    found = context.get_getattr(kind.record, name)(context, builder, kind.record, record, name)
     if name not in kind.tables:
         return found
     array = kind.tables[name].array
@@ -433,6 +433,7 @@ def _get_field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> 
 def _set_field(context: Any, builder: Any, signature_: Any, values: Any, name: str) -> None:
     kind, value = signature_.args
     record = _parts(context, builder, kind, values[0]).record
+    record = builder.bitcast(record, context.get_value_type(kind.record))
     set_field = signature(_types.none, kind.record, value)
     context.get_setattr(name, set_field)(builder, (record, values[1]))
 
@@ -510,11 +511,10 @@ def _record_reader(name: str, *arrays: str) -> Any:
             ]
             at = context.cast(builder, values[-1], signature.args[-1], _types.int64)
             pointer = builder.gep(data[0], [at])
-            pointer = builder.bitcast(pointer, context.get_value_type(record))
             if not arrays:
-                return pointer
+                return builder.bitcast(pointer, context.get_value_type(record))
             made = _parts(context, builder, result)
-            made.record = pointer
+            made.record = builder.bitcast(pointer, context.get_value_type(_types.voidptr))
             for array, part in zip(arrays, data, strict=True):
                 setattr(made, array, part)
             return made._getvalue()  # noqa: SLF001

@@ -20,8 +20,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gltf_bullet.numba_aot import place_of, record, record_reader
+from gltf_bullet.numba_aot import kernel, place_of, record, record_reader
 from gltf_bullet.solver.tables import FLOATS, INTS, MEMORY, WORK, count, offsets, table
+from gltf_bullet.transforms import FloatArray, IntArray
 
 # --- rows of tables -------------------------------------------------------------------------------
 
@@ -82,13 +83,13 @@ class SceneHeader:
     """All articulations of a scene."""
 
     articulation_count: int = count("a")
-    articulations: int = table(INTS, "a")
+    articulations: IntArray = table(INTS, "a")
     """Offset of the record of each articulation."""
     cut_count: int = count("k")
-    cut: int = table(INTS, "k", CUT.size)
-    cut_local: int = table(FLOATS, "k", 6)
+    cut: IntArray = table(INTS, "k", CUT.size)
+    cut_local: FloatArray = table(FLOATS, "k", 6)
     """The constrained point in the first frame, then in the second."""
-    cut_impulse: int = table(FLOATS, "k", 6)
+    cut_impulse: FloatArray = table(FLOATS, "k", 6)
     """Impulses of the rows of cuts in the last step; memory."""
     part: int
     """Number of the coming engine step among those that a step is divided into."""
@@ -144,232 +145,242 @@ class Articulation:
     """Number of the articulation's block in the islands of the step, -1 for none."""
     reference_frame: int
     """The base or anchor that the reference point moves with."""
+    first_state: int
+    """Offset of ``state`` in the floats."""
 
     # --- structure ---
 
-    frame_parent: int = table(INTS, "f")
+    frame_parent: IntArray = table(INTS, "f")
     """-1 for bases and anchors."""
-    frame_joint: int = table(INTS, "f")
+    frame_joint: IntArray = table(INTS, "f")
     """Joint types, as below."""
-    frame_state: int = table(INTS, "f")
+    frame_state: IntArray = table(INTS, "f")
     """Offsets of the joints' coordinates in the floats."""
-    frame_first_dof: int = table(INTS, "f")
+    frame_first_dof: IntArray = table(INTS, "f")
     """First velocity of each frame's own joint, -1 without one."""
-    frame_last_dof: int = table(INTS, "f")
+    frame_last_dof: IntArray = table(INTS, "f")
     """Deepest velocity that moves each frame, -1 for none."""
-    frame_root: int = table(INTS, "f")
+    frame_root: IntArray = table(INTS, "f")
     """The base or anchor that each frame hangs on."""
-    dof_parent: int = table(INTS, "n")
+    dof_parent: IntArray = table(INTS, "n")
     """Next velocity towards the base, -1 for none."""
-    dof_frame: int = table(INTS, "n")
-    is_base_dof: int = table(INTS, "n")
+    dof_frame: IntArray = table(INTS, "n")
+    is_base_dof: IntArray = table(INTS, "n")
     """1 for the velocities of floating bases."""
-    row_metric: int = table(INTS, "r")
+    row_metric: IntArray = table(INTS, "r")
     """Metrics, as below."""
-    row_axis: int = table(INTS, "r")
+    row_axis: IntArray = table(INTS, "r")
     """Measured axis; the remaining one for LINE and CONE."""
-    row_tilt_axis: int = table(INTS, "r")
+    row_tilt_axis: IntArray = table(INTS, "r")
     """Tilting axis of SWING."""
-    row_frame_a: int = table(INTS, "r")
-    row_frame_b: int = table(INTS, "r")
-    row_dof: int = table(INTS, "r")
+    row_frame_a: IntArray = table(INTS, "r")
+    row_frame_b: IntArray = table(INTS, "r")
+    row_dof: IntArray = table(INTS, "r")
     """Velocity of COORDINATE rows, -1 for all others."""
-    row_is_drive: int = table(INTS, "r")
-    row_by_acceleration: int = table(INTS, "r")
+    row_is_drive: IntArray = table(INTS, "r")
+    row_by_acceleration: IntArray = table(INTS, "r")
     """1 for drives whose gains are per unit of effective mass."""
-    row_recovering: int = table(INTS, "r")
+    row_recovering: IntArray = table(INTS, "r")
     """1 for limits that are violated since the load or a change, while they recover; memory."""
-    closure_first: int = table(INTS, "c")
+    closure_first: IntArray = table(INTS, "c")
     """Frame of the first end of each loop constraint."""
-    closure_second: int = table(INTS, "c")
-    closure_size: int = table(INTS, "c")
+    closure_second: IntArray = table(INTS, "c")
+    closure_size: IntArray = table(INTS, "c")
     """Count of the rows: 3 for a point, 6 for a weld."""
-    command_dof: int = table(INTS, "n")
+    command_dof: IntArray = table(INTS, "n")
     """Velocity that belongs to each command."""
-    own_motor: int = table(INTS, "n")
+    own_motor: IntArray = table(INTS, "n")
     """1 for motors that this solve has set, in the order of commands."""
 
     # --- model and state ---
 
-    link: int = table(FLOATS, "f", LINK.size)
-    state: int = table(FLOATS, "s")
+    link: FloatArray = table(FLOATS, "f", LINK.size)
+    state: FloatArray = table(FLOATS, "s")
     """Coordinates and velocities of all joints and bases."""
-    row_lower: int = table(FLOATS, "r")
-    row_upper: int = table(FLOATS, "r")
-    row_stiffness: int = table(FLOATS, "r")
+    row_lower: FloatArray = table(FLOATS, "r")
+    row_upper: FloatArray = table(FLOATS, "r")
+    row_stiffness: FloatArray = table(FLOATS, "r")
     """inf for hard rows."""
-    row_damping: int = table(FLOATS, "r")
-    row_position_target: int = table(FLOATS, "r")
-    row_velocity_target: int = table(FLOATS, "r")
-    row_max_force: int = table(FLOATS, "r")
-    row_local_a: int = table(FLOATS, "r", 7)
+    row_damping: FloatArray = table(FLOATS, "r")
+    row_position_target: FloatArray = table(FLOATS, "r")
+    row_velocity_target: FloatArray = table(FLOATS, "r")
+    row_max_force: FloatArray = table(FLOATS, "r")
+    row_local_a: FloatArray = table(FLOATS, "r", 7)
     """Attachment in frame a: position, rotation xyzw."""
-    row_local_b: int = table(FLOATS, "r", 7)
-    closure_local: int = table(FLOATS, "c", 6)
+    row_local_b: FloatArray = table(FLOATS, "r", 7)
+    closure_local: FloatArray = table(FLOATS, "c", 6)
     """The constrained point in the first frame, then in the second."""
-    reference_offset: int = table(FLOATS, 3)
+    reference_offset: FloatArray = table(FLOATS, 3)
     """The reference point in the reference frame."""
-    field_acceleration: int = table(FLOATS, "f", 3)
+    field_acceleration: FloatArray = table(FLOATS, "f", 3)
     """Accelerations by gravity fields that the engine does not know [m/s^2]."""
-    announced_wrench: int = table(FLOATS, "f", 6)
+    announced_wrench: FloatArray = table(FLOATS, "f", 6)
     """Torque at the centre of mass and force that the user announced for the step."""
-    motor_force_is_old: int = table(FLOATS, "n")
+    motor_force_is_old: FloatArray = table(FLOATS, "n")
     """1 for motors whose force was read before, so that the engine's answer is an old one."""
 
     # --- memory: what a step leaves to the next one ---
 
-    last_impulse: int = table(MEMORY, "m")
+    last_impulse: FloatArray = table(MEMORY, "m")
     """Impulses of all rows in the last step [N s, N m s]."""
-    last_compliance: int = table(MEMORY, "m")
+    last_compliance: FloatArray = table(MEMORY, "m")
     """Inverse masses of all rows in the last step [1/kg, 1/(kg m^2)], 0 if there was none."""
-    persistent_force: int = table(MEMORY, "n")
+    persistent_force: FloatArray = table(MEMORY, "n")
     """Generalized force of the rows that will act in the next step too [N, N m]."""
-    last_dt: int = table(MEMORY, 1)
+    last_dt: FloatArray = table(MEMORY, 1)
     """Length of the last engine step [s], 0 if there was none."""
-    expected_velocity: int = table(MEMORY, "n")
+    expected_velocity: FloatArray = table(MEMORY, "n")
     """Velocities after the last step as its solve predicted them."""
-    external_force: int = table(MEMORY, "n")
+    external_force: FloatArray = table(MEMORY, "n")
     """Estimated generalized force that others apply, from the balance of momentum."""
-    momentum_residual: int = table(MEMORY, "n")
+    momentum_residual: FloatArray = table(MEMORY, "n")
     """The same of the last step alone, before what does not persist was removed."""
-    external_pulse: int = table(MEMORY, "n")
+    external_pulse: FloatArray = table(MEMORY, "n")
     """Estimated generalized force that others have given to the first part of a divided step, and
     that its other parts are given again."""
-    first_force: int = table(MEMORY, "n")
+    first_force: FloatArray = table(MEMORY, "n")
     """Force in the first part of the last step, lasting forces included; 0 without a pulse."""
-    lasting_force: int = table(MEMORY, "n")
+    lasting_force: FloatArray = table(MEMORY, "n")
     """Estimated generalized force of others that acts in every part by itself."""
-    predicted_contact_force: int = table(MEMORY, "n")
+    predicted_contact_force: FloatArray = table(MEMORY, "n")
     """Generalized force of contacts in the last step as its solve predicted it."""
-    last_mass: int = table(MEMORY, "n", "n")
+    last_mass: FloatArray = table(MEMORY, "n", "n")
     """Mass matrix at the beginning of the last step."""
-    compliant_force: int = table(MEMORY, "n")
+    compliant_force: FloatArray = table(MEMORY, "n")
     """Generalized force of drives and soft limits in the last step."""
-    last_state: int = table(MEMORY, "s")
+    last_state: FloatArray = table(MEMORY, "s")
     """Coordinates and velocities as they were read or set last."""
-    is_at_last_state: int = table(MEMORY, 1)
+    is_at_last_state: FloatArray = table(MEMORY, 1)
     """1 if no step lies between the last state and the next reading."""
-    externally_driven: int = table(MEMORY, "n")
+    externally_driven: FloatArray = table(MEMORY, "n")
     """1 for axes that are driven by a motor that is not ours."""
-    idle_steps: int = table(MEMORY, "n")
+    idle_steps: FloatArray = table(MEMORY, "n")
     """Steps in which that motor seems to be off."""
-    external_motor_force: int = table(MEMORY, "n")
+    external_motor_force: FloatArray = table(MEMORY, "n")
     """Force of the motors of the user in the last step, on axes that they drive."""
-    external_motor_change: int = table(MEMORY, "n")
+    external_motor_change: FloatArray = table(MEMORY, "n")
     """Difference between what these motors exerted in the last step and what was assumed."""
-    last_motor_impulse: int = table(MEMORY, "n")
+    last_motor_impulse: FloatArray = table(MEMORY, "n")
     """Impulses of all motors as they were read last, in the order of commands."""
-    usual_residual: int = table(MEMORY, "n")
+    usual_residual: FloatArray = table(MEMORY, "n")
     """Momentum residual while a motor of the user is known to act."""
 
     # --- work: kinematics and dynamics ---
 
-    reference_point: int = table(WORK, 3)
+    reference_point: FloatArray = table(WORK, 3)
     """World position."""
-    pose: int = table(WORK, "f", POSE.size)
-    twist: int = table(WORK, "f", 6)
+    pose: FloatArray = table(WORK, "f", POSE.size)
+    twist: FloatArray = table(WORK, "f", 6)
     """Present velocities of the frames."""
-    mean_twist: int = table(WORK, "f", 6)
+    mean_twist: FloatArray = table(WORK, "f", 6)
     """Velocities of the frames in a pass of centring."""
-    acceleration: int = table(WORK, "f", 6)
+    acceleration: FloatArray = table(WORK, "f", 6)
     """Accelerations of the frames if no degree of freedom accelerates."""
-    wrench: int = table(WORK, "f", 6)
+    wrench: FloatArray = table(WORK, "f", 6)
     """Scratch of the recursions."""
-    composite: int = table(WORK, "f", 10)
+    composite: FloatArray = table(WORK, "f", 10)
     """Mass, first moment and inertia of each subtree about the reference point."""
-    axis: int = table(WORK, "n", 6)
+    axis: FloatArray = table(WORK, "n", 6)
     """Motion of each degree of freedom."""
-    mass: int = table(WORK, "n", "n")
+    mass: FloatArray = table(WORK, "n", "n")
     """Mass matrix M."""
-    factor: int = table(WORK, "n", "n")
+    factor: FloatArray = table(WORK, "n", "n")
     """Upper triangle U with U^T U = M."""
-    base_mass: int = table(WORK, 2, "b", "b")
+    base_mass: FloatArray = table(WORK, 2, "b", "b")
     """Mass matrix of the floating bases alone, and its factor."""
-    velocity: int = table(WORK, "n")
+    velocity: FloatArray = table(WORK, "n")
     """Present velocities."""
-    free_velocity: int = table(WORK, "n")
+    free_velocity: FloatArray = table(WORK, "n")
     """Velocities after the step if no row acts."""
-    predicted_impulse: int = table(WORK, "m")
+    predicted_impulse: FloatArray = table(WORK, "m")
     """Impulses of all rows as they are foreseen before the solve."""
-    predicted_speed: int = table(WORK, "m")
+    predicted_speed: FloatArray = table(WORK, "m")
     """J v of all rows at the velocities that the search for these impulses begins with."""
-    predicted_row_force: int = table(WORK, "n")
+    predicted_row_force: FloatArray = table(WORK, "n")
     """[n], N or N m: generalized force of all rows as it is foreseen before the solve."""
-    trial_velocity: int = table(WORK, "n")
+    trial_velocity: FloatArray = table(WORK, "n")
     """Velocities for which the curvature of a row is evaluated."""
-    bias: int = table(WORK, "n")
+    bias: FloatArray = table(WORK, "n")
     """Coriolis, centrifugal and gyroscopic forces at the present velocities."""
-    centred_bias: int = table(WORK, "n")
+    centred_bias: FloatArray = table(WORK, "n")
     """Bias forces at the mean of old and new velocities."""
-    coriolis_share: int = table(WORK, 1)
+    coriolis_share: FloatArray = table(WORK, 1)
     """Share of the velocity that bias forces turn over in the step."""
-    applied_force: int = table(WORK, "n")
+    applied_force: FloatArray = table(WORK, "n")
     """Known generalized forces, gravity included."""
-    added_force: int = table(WORK, "n")
+    added_force: FloatArray = table(WORK, "n")
     """The part of the known forces that the engine does not apply itself."""
-    measured_contact_force: int = table(WORK, "n")
+    measured_contact_force: FloatArray = table(WORK, "n")
     """Generalized force of contacts in the last step as the engine reports it."""
-    scratch: int = table(WORK, "scratch")
-    saved_state: int = table(WORK, "s")
+    scratch: FloatArray = table(WORK, "scratch")
+    saved_state: FloatArray = table(WORK, "s")
     """Coordinates and velocities before joints are moved on trial."""
 
     # --- work: rows, and what the solve finds ---
 
-    row_value: int = table(WORK, "m")
-    row_rate: int = table(WORK, "m")
+    row_value: FloatArray = table(WORK, "m")
+    row_rate: FloatArray = table(WORK, "m")
     """J v at present, prescribed motion included."""
-    row_drift: int = table(WORK, "m")
+    row_drift: FloatArray = table(WORK, "m")
     """Prescribed part of the rate."""
-    row_jacobian: int = table(WORK, "m", "n")
-    row_half: int = table(WORK, "m", "n")
+    row_jacobian: FloatArray = table(WORK, "m", "n")
+    row_half: FloatArray = table(WORK, "m", "n")
     """U^-T J^T: products of two rows of it are those of J M^-1 J^T."""
-    row_target: int = table(WORK, "m")
+    row_target: FloatArray = table(WORK, "m")
     """Target of J v after the step, without the drift."""
-    row_softness: int = table(WORK, "m")
-    row_low: int = table(WORK, "m")
+    row_softness: FloatArray = table(WORK, "m")
+    row_low: FloatArray = table(WORK, "m")
     """Lower bound of the impulse."""
-    row_high: int = table(WORK, "m")
+    row_high: FloatArray = table(WORK, "m")
     """Upper bound of the impulse."""
-    row_compliance: int = table(WORK, "m")
+    row_compliance: FloatArray = table(WORK, "m")
     """J M^-1 J^T, the inverse effective mass."""
-    row_curvature: int = table(WORK, "m")
+    row_curvature: FloatArray = table(WORK, "m")
     """Change of the value in the step beyond its rate if no row acts."""
-    row_reduction: int = table(WORK, "m")
+    row_reduction: FloatArray = table(WORK, "m")
     """Reduction of the target with which the curvature of the row adds no energy."""
-    energy_budget: int = table(WORK, 1)
+    energy_budget: FloatArray = table(WORK, 1)
     """Energy that all rows together may add in the step because of curvature [J]."""
-    closure_gap: int = table(WORK, "c", 3)
+    closure_gap: FloatArray = table(WORK, "c", 3)
     """Second end minus first end, world axes [m]."""
-    closure_bend: int = table(WORK, "c", 3)
+    closure_bend: FloatArray = table(WORK, "c", 3)
     """Change of the gap in the coming step by turning links, beyond its rate, world axes [m]."""
-    closure_shift: int = table(WORK, "c", 3)
+    closure_shift: FloatArray = table(WORK, "c", 3)
     """Addition to the gap that the engine sees, world axes [m]."""
-    closure_compliance: int = table(WORK, "q", "q")
+    closure_compliance: FloatArray = table(WORK, "q", "q")
     """J M^-1 J^T of these rows."""
-    closure_factor: int = table(WORK, "q", "q")
+    closure_factor: FloatArray = table(WORK, "q", "q")
     """Its Cholesky factor."""
-    closure_impulse: int = table(WORK, "q")
+    closure_impulse: FloatArray = table(WORK, "q")
     """Wanted change of these rows, then the multipliers that bring it about."""
-    closure_motion: int = table(WORK, "n")
+    closure_motion: FloatArray = table(WORK, "n")
     """Change of the coordinates that closes the loops."""
-    row_force: int = table(WORK, "n")
+    row_force: FloatArray = table(WORK, "n")
     """Generalized force of limits and drives."""
-    all_row_force: int = table(WORK, "n")
+    all_row_force: FloatArray = table(WORK, "n")
     """Generalized force of all rows, those of loops and cuts included."""
-    joint_force: int = table(WORK, "n")
+    joint_force: FloatArray = table(WORK, "n")
     """Generalized force that the engine shall apply."""
-    command: int = table(WORK, "n")
+    command: FloatArray = table(WORK, "n")
     """The same in the order in which the engine is given it."""
-    motor_target: int = table(WORK, "n")
+    motor_target: FloatArray = table(WORK, "n")
     """Velocities for the engine's own motors, in the order of commands."""
-    motor_bound: int = table(WORK, "n")
+    motor_bound: FloatArray = table(WORK, "n")
     """Largest forces of these motors, 0 for none."""
-    motor_force: int = table(WORK, "n")
+    motor_force: FloatArray = table(WORK, "n")
     """Forces that the engine's motors exerted in the last step, in the order of commands."""
 
 
-scene_at = record_reader(SceneHeader)
-articulation_at = record_reader(Articulation)
+scene_at = record_reader(SceneHeader, INTS, FLOATS, WORK)
+articulation_at = record_reader(Articulation, INTS, FLOATS, WORK)
+
+
+@kernel
+def articulation_of(scene: SceneHeader, number: int) -> Articulation:
+    """One of a scene's articulations."""
+    start = scene.articulations[number]
+    return articulation_at(scene.ints, scene.floats, scene.work, start)
+
 
 # Python sets these in each step: an entry of an array is set in a tenth of the time.
 SUBSTEPS, PART = (place_of(SceneHeader, name) for name in ("substeps", "part"))

@@ -56,109 +56,93 @@ direction turns by less than some 40 degrees in the step."""
 
 
 @kernel
-def prepare_articulation(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    articulation: Articulation,
-    dt: float,
-    gx: float,
-    gy: float,
-    gz: float,
-) -> None:
+def prepare_articulation(a: Articulation, dt: float, gx: float, gy: float, gz: float) -> None:
     """Prepare the solve of one step of ``dt`` seconds, after :func:`evaluate_tree`."""
-    n = articulation.dof_count
-    mass, last = articulation.mass, articulation.last_mass
+    n = a.dof_count
+    mass, last = a.mass, a.last_mass
     for k in range(n * n):
-        floats[last + k] = work[mass + k]
-    factor_dense(work, mass, n, articulation.factor)
-    _apply_known_forces(ints, floats, work, articulation, dt, gx, gy, gz)
-    centre_bias(ints, floats, work, articulation, dt, False)
-    _move_freely(work, articulation, dt)
-    measure_rows(ints, floats, work, articulation)
-    predict_curvature(ints, floats, work, articulation, dt)
-    if articulation.closure_count:
-        bend_closures(ints, floats, work, articulation, dt)
-    fill_row_halves(work, articulation, 0)
-    _bound_rows(ints, floats, work, articulation, dt)
-    if is_mean_off(ints, floats, work, articulation, dt):
-        centre_bias(ints, floats, work, articulation, dt, True)
-        _move_freely(work, articulation, dt)
-        predict_curvature(ints, floats, work, articulation, dt)
-        _bound_rows(ints, floats, work, articulation, dt)
+        last[k] = mass[k]
+    factor_dense(mass, n, a.factor)
+    _apply_known_forces(a, dt, gx, gy, gz)
+    centre_bias(a, dt, False)
+    _move_freely(a, dt)
+    measure_rows(a)
+    predict_curvature(a, dt)
+    if a.closure_count:
+        bend_closures(a, dt)
+    fill_row_halves(a, 0)
+    _bound_rows(a, dt)
+    if is_mean_off(a, dt):
+        centre_bias(a, dt, True)
+        _move_freely(a, dt)
+        predict_curvature(a, dt)
+        _bound_rows(a, dt)
 
 
 @kernel
-def _move_freely(work: FloatArray, articulation: Articulation, dt: float) -> None:
+def _move_freely(a: Articulation, dt: float) -> None:
     """Find the velocities after the step if no row does anything."""
-    n, velocity, free = articulation.dof_count, articulation.velocity, articulation.free_velocity
-    applied, centred = articulation.applied_force, articulation.centred_bias
+    n, velocity, free = a.dof_count, a.velocity, a.free_velocity
+    applied, centred = a.applied_force, a.centred_bias
     for k in range(n):
-        work[free + k] = work[applied + k] - work[centred + k]
-    solve_dense(work, articulation.factor, n, free)
+        free[k] = applied[k] - centred[k]
+    solve_dense(a.factor, n, free)
     for k in range(n):
-        work[free + k] = work[velocity + k] + dt * work[free + k]
+        free[k] = velocity[k] + dt * free[k]
 
 
 @kernel
-def _bound_rows(
-    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
-) -> None:
+def _bound_rows(a: Articulation, dt: float) -> None:
     """Softness, velocity target and bounds of the impulse of every row."""
-    articulation.outside_limit = 0
-    n, rows = articulation.dof_count, articulation.row_count
-    free, half = articulation.free_velocity, articulation.row_half
-    softness, target = articulation.row_softness, articulation.row_target
-    low, high = articulation.row_low, articulation.row_high
-    last, last_dt = articulation.last_impulse, floats[articulation.last_dt]
+    a.outside_limit = 0
+    n, rows = a.dof_count, a.row_count
+    free, half = a.free_velocity, a.row_half
+    softness, target = a.row_softness, a.row_target
+    low, high = a.row_low, a.row_high
+    last, last_dt = a.last_impulse, a.last_dt[0]
     largest = 0.0
-    for r in range(articulation.total_rows):
-        total = dot(work, half + n * r, half + n * r, n)
-        work[articulation.row_compliance + r] = total
-        floats[articulation.last_compliance + r] = total
+    for r in range(a.total_rows):
+        total = dot(half[n * r :], half[n * r :], n)
+        a.row_compliance[r] = total
+        a.last_compliance[r] = total
         largest = max(largest, total)
     c, k = 0, 0
-    for r in range(articulation.total_rows):
-        compliance = work[articulation.row_compliance + r]
+    for r in range(a.total_rows):
+        compliance = a.row_compliance[r]
         # A row that can move nothing has the softness of one that moves a little.
         hard = HARD * (max(compliance, 1e-6 * largest) if largest > 0.0 else 1.0)
-        drift = work[articulation.row_drift + r]
+        drift = a.row_drift[r]
         if r < rows:
-            row = articulation.row_jacobian + n * r
+            row = a.row_jacobian[n * r :]
             speed = drift
             for i in range(n):
-                speed += work[row + i] * work[free + i]
-            curvature = work[articulation.row_curvature + r]
-            _bound_row(ints, floats, work, articulation, dt, r, speed, curvature, compliance, hard)
+                speed += row[i] * free[i]
+            curvature = a.row_curvature[r]
+            _bound_row(a, dt, r, speed, curvature, compliance, hard)
             if curvature != 0.0 and compliance > 1e-6 * largest:
-                _refine_curvature(
-                    ints, floats, work, articulation, dt, r, speed, curvature, compliance, hard
-                )
+                _refine_curvature(a, dt, r, speed, curvature, compliance, hard)
         else:
             gap, bend = 0.0, 0.0
             if k < 3:
-                gap = work[articulation.closure_gap + 3 * c + k]
+                gap = a.closure_gap[3 * c + k]
                 gap = min(max(gap, -CLOSURE_GAP), CLOSURE_GAP)
-                bend = work[articulation.closure_bend + 3 * c + k]
-            work[softness + r] = hard
-            work[target + r] = -(BAUMGARTE * gap + bend) / dt
-            work[low + r], work[high + r] = -math.inf, math.inf
+                bend = a.closure_bend[3 * c + k]
+            softness[r] = hard
+            target[r] = -(BAUMGARTE * gap + bend) / dt
+            low[r], high[r] = -math.inf, math.inf
             k += 1
-            if k == ints[articulation.closure_size + c]:
+            if k == a.closure_size[c]:
                 c, k = c + 1, 0
-        work[target + r] -= drift
-        if work[softness + r] == hard and last_dt > 0.0:
+        target[r] -= drift
+        if softness[r] == hard and last_dt > 0.0:
             # Memory: what the row did lately costs nothing.
-            lately = floats[last + r] * dt / last_dt
-            work[target + r] += hard * min(max(lately, work[low + r]), work[high + r])
+            lately = last[r] * dt / last_dt
+            target[r] += hard * min(max(lately, low[r]), high[r])
 
 
 @kernel
 def _refine_curvature(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    articulation: Articulation,
+    a: Articulation,
     dt: float,
     r: int,
     speed: float,
@@ -169,27 +153,24 @@ def _refine_curvature(
     """Find the target of a row together with the curvature that its own impulse causes."""
     first, before = 0.0, curvature
     for k in range(CURVATURE_PASSES):
-        impulse = (work[articulation.row_target + r] - speed) / compliance
-        impulse = max(impulse, work[articulation.row_low + r])
-        impulse = min(impulse, work[articulation.row_high + r])
+        impulse = (a.row_target[r] - speed) / compliance
+        impulse = max(impulse, a.row_low[r])
+        impulse = min(impulse, a.row_high[r])
         if impulse == 0.0:
             return
-        curvature = curvature_under_impulse(ints, floats, work, articulation, r, impulse, dt)
+        curvature = curvature_under_impulse(a, r, impulse, dt)
         first = curvature if k == 0 else first
-        _bound_row(ints, floats, work, articulation, dt, r, speed, curvature, compliance, hard)
+        _bound_row(a, dt, r, speed, curvature, compliance, hard)
         if abs(curvature - before) <= LEAST_CURVATURE:
             return
         before = curvature
     # A step that crosses a good part of the circle: the first pass errs towards less energy.
-    _bound_row(ints, floats, work, articulation, dt, r, speed, first, compliance, hard)
+    _bound_row(a, dt, r, speed, first, compliance, hard)
 
 
 @kernel
 def _bound_row(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    articulation: Articulation,
+    a: Articulation,
     dt: float,
     r: int,
     speed: float,
@@ -201,29 +182,29 @@ def _bound_row(
 
     ``curvature`` is what the step adds to its value beyond that.
     """
-    softness, target = articulation.row_softness + r, articulation.row_target + r
-    low, high = articulation.row_low + r, articulation.row_high + r
-    value = work[articulation.row_value + r]
-    lower, upper = floats[articulation.row_lower + r], floats[articulation.row_upper + r]
-    stiffness = floats[articulation.row_stiffness + r]
-    damping = floats[articulation.row_damping + r]
-    is_drive = ints[articulation.row_is_drive + r] != 0
+    softness, target = a.row_softness[r:], a.row_target[r:]
+    low, high = a.row_low[r:], a.row_high[r:]
+    value = a.row_value[r]
+    lower, upper = a.row_lower[r], a.row_upper[r]
+    stiffness = a.row_stiffness[r]
+    damping = a.row_damping[r]
+    is_drive = a.row_is_drive[r] != 0
     velocity_target = 0.0
     at_lower, bound = False, 0.0
-    work[low], work[high] = 0.0, 0.0
-    work[softness], work[target] = hard, 0.0
-    work[articulation.row_reduction + r] = 0.0
+    low[0], high[0] = 0.0, 0.0
+    softness[0], target[0] = hard, 0.0
+    a.row_reduction[r] = 0.0
     if is_drive:
-        if is_externally_driven(ints, floats, work, articulation, r):
+        if is_externally_driven(a, r):
             return
-        gap = floats[articulation.row_position_target + r] - value
-        velocity_target = floats[articulation.row_velocity_target + r]
-        if ints[articulation.row_by_acceleration + r]:
+        gap = a.row_position_target[r] - value
+        velocity_target = a.row_velocity_target[r]
+        if a.row_by_acceleration[r]:
             # Per unit of effective mass.
             stiffness /= max(compliance, 1e-12)
             damping /= max(compliance, 1e-12)
-        impulse = floats[articulation.row_max_force + r] * dt
-        work[low], work[high] = -impulse, impulse
+        impulse = a.row_max_force[r] * dt
+        low[0], high[0] = -impulse, impulse
     else:
         # A limit acts at the end that the step comes closer to.
         reach = value + dt * speed + curvature
@@ -232,40 +213,40 @@ def _bound_row(
         if math.isinf(bound):
             return
         gap = bound - value
-        work[low] = 0.0 if at_lower else -math.inf
-        work[high] = math.inf if at_lower else 0.0
+        low[0] = 0.0 if at_lower else -math.inf
+        high[0] = math.inf if at_lower else 0.0
     if math.isinf(stiffness):
-        recovering = articulation.row_recovering + r
+        recovering = a.row_recovering[r:]
         outside = gap > 0.0 if at_lower else gap < 0.0
         equal = lower == upper
         is_out = value < lower - VIOLATED or value > upper + VIOLATED
-        if articulation.state_set_by_user and is_out and not is_drive:
-            ints[recovering], articulation.outside_limit = 1, 1
-        if ints[recovering] and (not (outside or equal) or abs(gap) <= CLOSED):
-            ints[recovering] = 0
+        if a.state_set_by_user and is_out and not is_drive:
+            recovering[0], a.outside_limit = 1, 1
+        if recovering[0] and (not (outside or equal) or abs(gap) <= CLOSED):
+            recovering[0] = 0
         # Inside, a limit may be reached exactly; outside, a share is taken back per step.
         rate = BAUMGARTE / dt if outside or equal else 1.0 / dt
-        if ints[recovering]:
+        if recovering[0]:
             rate = 1.0 / max(RECOVERY_TIME, dt)
-        if outside or equal or ints[recovering]:
+        if outside or equal or recovering[0]:
             # An impact may wind an axis up by many turns in a step: a limb that was to turn back by
             # 84 rad went at 1000 rad/s, and threw what it met at 100 m/s (measured).
             gap = min(max(gap, -RECOVERY_SPEED / rate), RECOVERY_SPEED / rate)
-        work[target] = gap * rate - curvature / dt
+        target[0] = gap * rate - curvature / dt
         if curvature != 0.0:
-            came, is_upper = work[articulation.row_rate + r], equal or not at_lower
+            came, is_upper = a.row_rate[r], equal or not at_lower
             given = target_reduction(gap * rate, curvature / dt, came, is_upper, equal or at_lower)
-            work[articulation.row_reduction + r] = given
+            a.row_reduction[r] = given
         # On its way back from a violation at load an axis is also kept from arriving at speed.
-        if equal or ints[recovering]:
-            work[low], work[high] = -math.inf, math.inf
+        if equal or recovering[0]:
+            low[0], high[0] = -math.inf, math.inf
         return
     if stiffness == 0.0 and damping == 0.0:
-        work[low], work[high] = 0.0, 0.0
+        low[0], high[0] = 0.0, 0.0
         return
     if not is_drive and lower == upper:
         # A spring about one place pulls as well as it pushes, also in the step that passes it.
-        work[low], work[high] = -math.inf, math.inf
+        low[0], high[0] = -math.inf, math.inf
     # A damped spring: k (gap - theta dt v') + d (v_t - v'). theta is 0 up to half a radian of its
     # own swing in a step (symplectic: it keeps its energy; with a theta of 0.01 one of 28 rad/s
     # lost nine tenths of its amplitude in 20 s at 240 Hz), and goes to 1 from there (implicit:
@@ -280,79 +261,66 @@ def _bound_row(
         way = abs(dt * speed + curvature)
         share = 1.0 - abs(gap) / way if way > 0.0 else 0.0
         if share <= 0.0:
-            work[low], work[high] = 0.0, 0.0
+            low[0], high[0] = 0.0, 0.0
             return
         damping *= share
         gap *= theta
     resistance = max(theta * dt * stiffness + damping, 1e-30)
-    work[softness] = 1.0 / (dt * resistance)
-    work[target] = (stiffness * gap + damping * velocity_target) / resistance
+    softness[0] = 1.0 / (dt * resistance)
+    target[0] = (stiffness * gap + damping * velocity_target) / resistance
 
 
 @kernel
-def _apply_known_forces(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    articulation: Articulation,
-    dt: float,
-    gx: float,
-    gy: float,
-    gz: float,
-) -> None:
+def _apply_known_forces(a: Articulation, dt: float, gx: float, gy: float, gz: float) -> None:
     """Generalized forces of gravity, fields, announced loads and moving anchors.
 
     All of them, and those of them that the engine must be given.
     """
-    count, n = articulation.frame_count, articulation.dof_count
-    joints, states = articulation.frame_joint, articulation.frame_state
-    links, poses = articulation.link, articulation.pose
-    wrenches, composites = articulation.wrench, articulation.composite
-    roots, scratch = articulation.frame_root, articulation.scratch
-    applied, added = articulation.applied_force, articulation.added_force
-    axes, frames = articulation.axis, articulation.dof_frame
-    pulls, externals = articulation.field_acceleration, articulation.announced_wrench
+    count, n = a.frame_count, a.dof_count
+    joints, states = a.frame_joint, a.frame_state
+    links, poses = a.link, a.pose
+    wrenches, composites = a.wrench, a.composite
+    roots, scratch = a.frame_root, a.scratch
+    applied, added = a.applied_force, a.added_force
+    axes, frames = a.axis, a.dof_frame
+    pulls, externals = a.field_acceleration, a.announced_wrench
     for f in range(count):
-        out, link = wrenches + 6 * f, links + LINK.size * f
-        mass, more = floats[link + LINK.mass], floats[link + LINK.gravity_factor] - 1.0
-        e, p = externals + 6 * f, pulls + 3 * f
-        x = mass * (more * gx + floats[p]) + floats[e + 3]
-        y = mass * (more * gy + floats[p + 1]) + floats[e + 4]
-        z = mass * (more * gz + floats[p + 2]) + floats[e + 5]
-        c = poses + POSE.size * f + POSE.com
-        work[out] = floats[e] + work[c + 1] * z - work[c + 2] * y
-        work[out + 1] = floats[e + 1] + work[c + 2] * x - work[c] * z
-        work[out + 2] = floats[e + 2] + work[c] * y - work[c + 1] * x
-        work[out + 3], work[out + 4], work[out + 5] = x, y, z
-    project_wrenches(ints, work, articulation, added)
+        out, link = wrenches[6 * f :], links[LINK.size * f :]
+        mass, more = link[LINK.mass], link[LINK.gravity_factor] - 1.0
+        e, p = externals[6 * f :], pulls[3 * f :]
+        x = mass * (more * gx + p[0]) + e[3]
+        y = mass * (more * gy + p[1]) + e[4]
+        z = mass * (more * gz + p[2]) + e[5]
+        c = poses[POSE.size * f + POSE.com :]
+        out[0] = e[0] + c[1] * z - c[2] * y
+        out[1] = e[1] + c[2] * x - c[0] * z
+        out[2] = e[2] + c[0] * y - c[1] * x
+        out[3], out[4], out[5] = x, y, z
+    project_wrenches(a, added)
     for i in range(n):
-        work[added + i] += floats[articulation.external_pulse + i]
-        f = ints[frames + i]
-        s, h = axes + 6 * i, composites + 10 * f
-        m, hx, hy, hz = work[h], work[h + 1], work[h + 2], work[h + 3]
+        added[i] += a.external_pulse[i]
+        f = frames[i]
+        s, h = axes[6 * i :], composites[10 * f :]
+        m, hx, hy, hz = h[0], h[1], h[2], h[3]
         weight = (
-            work[s] * (hy * gz - hz * gy)
-            + work[s + 1] * (hz * gx - hx * gz)
-            + work[s + 2] * (hx * gy - hy * gx)
-            + m * (work[s + 3] * gx + work[s + 4] * gy + work[s + 5] * gz)
+            s[0] * (hy * gz - hz * gy)
+            + s[1] * (hz * gx - hx * gz)
+            + s[2] * (hx * gy - hy * gx)
+            + m * (s[3] * gx + s[4] * gy + s[5] * gz)
         )
-        root = ints[roots + f]
-        if ints[joints + root] == ANCHOR:
+        root = roots[f]
+        if joints[root] == ANCHOR:
             # The engine sees an anchor's velocity, not its acceleration (measured) ...
-            work[added + i] -= _anchor_inertia(
-                ints, floats, work, articulation, i, root, states, scratch
-            )
-        loads = (
-            floats[articulation.external_force + i] + floats[articulation.external_motor_force + i]
-        )
-        work[applied + i] = work[added + i] + weight + loads
-        if ints[joints + root] == ANCHOR:
+            added[i] -= _anchor_inertia(a, i, root, states, scratch)
+        loads = a.external_force[i] + a.external_motor_force[i]
+        applied[i] = added[i] + weight + loads
+        if joints[root] == ANCHOR:
             # ... and it turns the velocity u of a base with its spin w, an acceleration of w x u
             # that what hangs on it feels (measured: 1 m/s and 1 rad/s tilt a pendulum by 0.1 rad).
             # It is given the u that becomes the velocity: see ``velocity_before_turn``.
-            t = ints[states + root] + 7
-            vx, vy, vz = floats[t], floats[t + 1], floats[t + 2]
-            wx, wy, wz = floats[t + 3], floats[t + 4], floats[t + 5]
+            t = a.floats[states[root] + 7 :]
+            vx, vy, vz = t[0], t[1], t[2]
+            wx, wy, wz = t[3], t[4], t[5]
             if wx != 0.0 or wy != 0.0 or wz != 0.0:
                 spin = dt * dt * (wx * wx + wy * wy + wz * wz)
                 along = dt * dt * (wx * vx + wy * vy + wz * vz)
@@ -360,45 +328,38 @@ def _apply_known_forces(
                 vx = (vx - dt * px + wx * along) / (1.0 + spin)
                 vy = (vy - dt * py + wy * along) / (1.0 + spin)
                 vz = (vz - dt * pz + wz * along) / (1.0 + spin)
-                work[scratch], work[scratch + 1], work[scratch + 2] = 0.0, 0.0, 0.0
-                work[scratch + 3] = wy * vz - wz * vy
-                work[scratch + 4] = wz * vx - wx * vz
-                work[scratch + 5] = wx * vy - wy * vx
-                composite_wrench(work, h, scratch, scratch + 6)
+                scratch[0], scratch[1], scratch[2] = 0.0, 0.0, 0.0
+                scratch[3] = wy * vz - wz * vy
+                scratch[4] = wz * vx - wx * vz
+                scratch[5] = wx * vy - wy * vx
+                composite_wrench(h, scratch, scratch[6:])
                 total = 0.0
                 for k in range(6):
-                    total += work[s + k] * work[scratch + 6 + k]
-                work[added + i] += total
+                    total += s[k] * scratch[6 + k]
+                added[i] += total
 
 
 @kernel
 def _anchor_inertia(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    articulation: Articulation,
-    i: int,
-    root: int,
-    states: int,
-    scratch: int,
+    a: Articulation, i: int, root: int, states: IntArray, scratch: FloatArray
 ) -> float:
     """Generalized force that the acceleration of an anchor takes of the ``i``-th velocity."""
-    t = ints[states + root] + 13
+    t = a.floats[states[root] + 13 :]
     still = True
     for k in range(6):
-        if floats[t + k] != 0.0:
+        if t[k] != 0.0:
             still = False
     if still:
         return 0.0
-    p = articulation.pose + POSE.size * root + POSE.com
-    bx, by, bz = floats[t + 3], floats[t + 4], floats[t + 5]
-    work[scratch], work[scratch + 1], work[scratch + 2] = bx, by, bz
-    work[scratch + 3] = floats[t] - (by * work[p + 2] - bz * work[p + 1])
-    work[scratch + 4] = floats[t + 1] - (bz * work[p] - bx * work[p + 2])
-    work[scratch + 5] = floats[t + 2] - (bx * work[p + 1] - by * work[p])
-    frame = ints[articulation.dof_frame + i]
-    composite_wrench(work, articulation.composite + 10 * frame, scratch, scratch + 6)
-    total, s = 0.0, articulation.axis + 6 * i
+    p = a.pose[POSE.size * root + POSE.com :]
+    bx, by, bz = t[3], t[4], t[5]
+    scratch[0], scratch[1], scratch[2] = bx, by, bz
+    scratch[3] = t[0] - (by * p[2] - bz * p[1])
+    scratch[4] = t[1] - (bz * p[0] - bx * p[2])
+    scratch[5] = t[2] - (bx * p[1] - by * p[0])
+    frame = a.dof_frame[i]
+    composite_wrench(a.composite[10 * frame :], scratch, scratch[6:])
+    total, s = 0.0, a.axis[6 * i :]
     for k in range(6):
-        total += work[s + k] * work[scratch + 6 + k]
+        total += s[k] * scratch[6 + k]
     return total

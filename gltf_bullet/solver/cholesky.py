@@ -18,36 +18,29 @@ the direction is one that others hold already, and it is given up."""
 
 
 @kernel
-def subtract_row(values: FloatArray, target: int, factor: float, source: int, count: int) -> None:
-    """``values[target:] -= factor * values[source:]`` over ``count`` entries."""
-    to, by = values[target : target + count], values[source : source + count]
+def subtract_row(target: FloatArray, factor: float, source: FloatArray, count: int) -> None:
+    """``target -= factor * source`` over ``count`` entries."""
     for k in range(count):
-        to[k] -= factor * by[k]
+        target[k] -= factor * source[k]
 
 
 @kernel
 def subtract_rows(
-    values: FloatArray, target: int, factors: int, apart: int, source: int, stride: int, count: int
+    target: FloatArray, factors: FloatArray, apart: int, source: FloatArray, stride: int, count: int
 ) -> None:
     """Subtract four rows, ``stride`` apart, in turn, times factors that are ``apart``."""
-    a, b = values[factors], values[factors + apart]
-    c, d = values[factors + 2 * apart], values[factors + 3 * apart]
-    to = values[target : target + count]
-    first = values[source : source + count]
-    second = values[source + stride : source + stride + count]
-    third = values[source + 2 * stride : source + 2 * stride + count]
-    fourth = values[source + 3 * stride : source + 3 * stride + count]
+    a, b, c, d = factors[0], factors[apart], factors[2 * apart], factors[3 * apart]
+    second, third, fourth = source[stride:], source[2 * stride :], source[3 * stride :]
     for k in range(count):
-        to[k] = to[k] - a * first[k] - b * second[k] - c * third[k] - d * fourth[k]
+        target[k] = target[k] - a * source[k] - b * second[k] - c * third[k] - d * fourth[k]
 
 
 @kernel
 def subtract_product(
-    values: FloatArray,
-    target: int,
-    factors: int,
+    target: FloatArray,
+    factors: FloatArray,
     apart: int,
-    source: int,
+    source: FloatArray,
     stride: int,
     terms: int,
     count: int,
@@ -55,255 +48,240 @@ def subtract_product(
     """Subtract ``terms`` rows times their factors from one row, in turn; zeros are skipped."""
     i = 0
     while i + 4 <= terms:
-        at = factors + apart * i
-        if (
-            values[at] != 0.0
-            or values[at + apart] != 0.0
-            or values[at + 2 * apart] != 0.0
-            or values[at + 3 * apart] != 0.0
-        ):
-            subtract_rows(values, target, at, apart, source + stride * i, stride, count)
+        four = factors[apart * i :]
+        if four[0] != 0.0 or four[apart] != 0.0 or four[2 * apart] != 0.0 or four[3 * apart] != 0.0:
+            subtract_rows(target, four, apart, source[stride * i :], stride, count)
         i += 4
     while i < terms:
-        value = values[factors + apart * i]
-        if value != 0.0:
-            subtract_row(values, target, value, source + stride * i, count)
+        factor = factors[apart * i]
+        if factor != 0.0:
+            subtract_row(target, factor, source[stride * i :], count)
         i += 1
 
 
 @kernel
-def dot(values: FloatArray, first: int, second: int, count: int) -> float:
+def dot(first: FloatArray, second: FloatArray, count: int) -> float:
     """Dot product in four partial sums, which the processor adds up side by side."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    one, other = values[first : first + count], values[second : second + count]
     whole = count - count % 4
     for k in range(0, whole, 4):
-        a += one[k] * other[k]
-        b += one[k + 1] * other[k + 1]
-        c += one[k + 2] * other[k + 2]
-        d += one[k + 3] * other[k + 3]
+        a += first[k] * second[k]
+        b += first[k + 1] * second[k + 1]
+        c += first[k + 2] * second[k + 2]
+        d += first[k + 3] * second[k + 3]
     for k in range(whole, count):
-        a += one[k] * other[k]
+        a += first[k] * second[k]
     return (a + b) + (c + d)
 
 
 @kernel
-def factor_dense(work: FloatArray, matrix: int, n: int, factor: int) -> None:
+def factor_dense(matrix: FloatArray, n: int, factor: FloatArray) -> None:
     """Factor a symmetric [n, n] matrix; its upper triangle is read."""
     for k in range(n * n):
-        work[factor + k] = work[matrix + k]
+        factor[k] = matrix[k]
     for i in range(n):
-        row = factor + n * i
-        left = work[row + i]
-        whole = work[matrix + (n + 1) * i]
+        row = factor[n * i :]
+        left = row[i]
+        whole = matrix[(n + 1) * i]
         inverse = 1.0 / math.sqrt(left) if left > SINGULAR * whole and left > 0.0 else 0.0
-        work[row + i] = inverse
+        row[i] = inverse
         for k in range(i + 1, n):
-            work[row + k] *= inverse
+            row[k] *= inverse
         for j in range(i + 1, n):
-            value = work[row + j]
+            value = row[j]
             if value != 0.0:
-                subtract_row(work, factor + n * j + j, value, row + j, n - j)
+                subtract_row(factor[n * j + j :], value, row[j:], n - j)
 
 
 @kernel
-def forward_dense(work: FloatArray, factor: int, n: int, vector: int) -> None:
+def forward_dense(factor: FloatArray, n: int, vector: FloatArray) -> None:
     """Solve ``U^T y = b`` in place; the diagonal of U is stored inverted."""
     for i in range(n):
-        if work[vector + i] != 0.0:
-            value = work[vector + i] * work[factor + (n + 1) * i]
-            work[vector + i] = value
-            subtract_row(work, vector + i + 1, value, factor + (n + 1) * i + 1, n - i - 1)
+        if vector[i] != 0.0:
+            row = factor[(n + 1) * i :]
+            value = vector[i] * row[0]
+            vector[i] = value
+            subtract_row(vector[i + 1 :], value, row[1:], n - i - 1)
 
 
 @kernel
-def backward_dense(work: FloatArray, factor: int, n: int, vector: int) -> None:
+def backward_dense(factor: FloatArray, n: int, vector: FloatArray) -> None:
     """Solve ``U x = y`` in place."""
     for i in range(n - 1, -1, -1):
-        row = factor + (n + 1) * i
-        known = dot(work, row + 1, vector + i + 1, n - i - 1)
-        work[vector + i] = (work[vector + i] - known) * work[row]
+        row = factor[(n + 1) * i :]
+        known = dot(row[1:], vector[i + 1 :], n - i - 1)
+        vector[i] = (vector[i] - known) * row[0]
 
 
 @kernel
-def solve_dense(work: FloatArray, factor: int, n: int, vector: int) -> None:
+def solve_dense(factor: FloatArray, n: int, vector: FloatArray) -> None:
     """Solve ``U^T U x = b`` in place."""
-    forward_dense(work, factor, n, vector)
-    backward_dense(work, factor, n, vector)
+    forward_dense(factor, n, vector)
+    backward_dense(factor, n, vector)
 
 
 @kernel
-def order_blocks(index: IntArray, count: int, pattern: int, sizes: int, order: int) -> int:
+def order_blocks(count: int, pattern: IntArray, sizes: IntArray, order: IntArray) -> int:
     """Elimination order of least degree for blocks; fills the pattern in.
 
     Args:
-        index: Integers of the island.
         count: Of blocks.
-        pattern: Offset of a [count, count] table, 1 where two blocks are coupled, 0 elsewhere; on
-            return also 1 where the elimination couples them.
-        sizes: Offset of the blocks' sizes.
-        order: Offset of three lists [count]: the order, then scratch.
+        pattern: [count, count], 1 where two blocks are coupled, 0 elsewhere; on return also 1 where
+            the elimination couples them.
+        sizes: The blocks' sizes.
+        order: Three lists [count]: receives the order; the others are scratch.
 
     Returns:
         How many floats the factor takes.
     """
-    done, degrees = order + count, order + 2 * count
+    done, degrees = order[count:], order[2 * count :]
     for i in range(count):
-        index[done + i] = 0
+        done[i] = 0
         degree = 0
         for j in range(count):
-            if i != j and index[pattern + count * i + j]:
-                degree += index[sizes + j]
-        index[degrees + i] = degree
+            if i != j and pattern[count * i + j]:
+                degree += sizes[j]
+        degrees[i] = degree
     floats = 0
     for step in range(count):
         best = -1
         for i in range(count):
-            if not index[done + i] and (best < 0 or index[degrees + i] < index[degrees + best]):
+            if not done[i] and (best < 0 or degrees[i] < degrees[best]):
                 best = i
-        index[order + step] = best
-        index[done + best] = 1
-        row, size = pattern + count * best, index[sizes + best]
+        order[step] = best
+        done[best] = 1
+        row, size = pattern[count * best :], sizes[best]
         floats += size * size
         for i in range(count):
-            if index[done + i] or not index[row + i]:
+            if done[i] or not row[i]:
                 continue
-            floats += size * index[sizes + i]
-            index[degrees + i] -= size
+            floats += size * sizes[i]
+            degrees[i] -= size
             # What was coupled to the eliminated block is now coupled with each other.
             for j in range(i):
-                if index[row + j] and not index[done + j] and not index[pattern + count * i + j]:
-                    index[pattern + count * i + j] = 1
-                    index[pattern + count * j + i] = 1
-                    index[degrees + i] += index[sizes + j]
-                    index[degrees + j] += index[sizes + i]
+                if row[j] and not done[j] and not pattern[count * i + j]:
+                    pattern[count * i + j] = 1
+                    pattern[count * j + i] = 1
+                    degrees[i] += sizes[j]
+                    degrees[j] += sizes[i]
     return floats
 
 
 @kernel
 def lay_out_blocks(
-    index: IntArray, count: int, pattern: int, sizes: int, order: int, later: int, start: int
+    count: int, pattern: IntArray, sizes: IntArray, order: IntArray, later: IntArray, start: int
 ) -> None:
     """Turn the pattern into offsets of blocks, from ``start``, and list what follows each block.
 
     Args:
-        index: Integers of the island.
         count: Of blocks.
         pattern: From :func:`order_blocks`; on return the offset of each block of the factor at
             [earlier, later], its rows those of the earlier one.
-        sizes: Offset of the blocks' sizes.
+        sizes: The blocks' sizes.
         order: From :func:`order_blocks`.
-        later: Offset of lists: [count + 1] starts by step, then the followers of each in order.
+        later: Receives lists: [count + 1] starts by step, then the followers of each in order.
         start: First float of the factor.
     """
-    following = later + count + 1
+    following = later[count + 1 :]
     total = 0
     for step in range(count):
-        index[later + step] = total
-        b = index[order + step]
-        size = index[sizes + b]
-        index[pattern + (count + 1) * b] = start
+        later[step] = total
+        b = order[step]
+        size = sizes[b]
+        pattern[(count + 1) * b] = start
         start += size * size
         for s in range(step + 1, count):
-            c = index[order + s]
-            if index[pattern + count * b + c]:
-                index[pattern + count * b + c] = start
-                start += size * index[sizes + c]
-                index[following + total] = c
+            c = order[s]
+            if pattern[count * b + c]:
+                pattern[count * b + c] = start
+                start += size * sizes[c]
+                following[total] = c
                 total += 1
-    index[later + count] = total
+    later[count] = total
 
 
 @kernel
 def factor_blocks(
-    index: IntArray,
     values: FloatArray,
     count: int,
-    pattern: int,
-    sizes: int,
-    order: int,
-    later: int,
+    pattern: IntArray,
+    sizes: IntArray,
+    order: IntArray,
+    later: IntArray,
 ) -> None:
-    """Factor the blocks that :func:`lay_out_blocks` placed, in place."""
-    following = later + count + 1
+    """Factor the blocks that :func:`lay_out_blocks` placed among ``values``, in place."""
+    following = later[count + 1 :]
     for step in range(count):
-        b = index[order + step]
-        n, diagonal = index[sizes + b], index[pattern + (count + 1) * b]
-        begin, end = following + index[later + step], following + index[later + step + 1]
+        b = order[step]
+        n, diagonal = sizes[b], values[pattern[(count + 1) * b] :]
+        begin, end = later[step], later[step + 1]
         for i in range(n):
-            row = diagonal + n * i
-            subtract_product(values, row + i, diagonal + i, n, diagonal + i, n, i, n - i)
-            left = values[row + i]
+            row = diagonal[n * i :]
+            subtract_product(row[i:], diagonal[i:], n, diagonal[i:], n, i, n - i)
+            left = row[i]
             inverse = 1.0 / math.sqrt(left) if left > 0.0 else 0.0
-            values[row + i] = inverse
+            row[i] = inverse
             for k in range(i + 1, n):
-                values[row + k] *= inverse
+                row[k] *= inverse
             for q in range(begin, end):
-                c = index[q]
-                m, panel = index[sizes + c], index[pattern + count * b + c]
-                subtract_product(values, panel + m * i, diagonal + i, n, panel, m, i, m)
-                for k in range(panel + m * i, panel + m * (i + 1)):
-                    values[k] *= inverse
+                c = following[q]
+                m, panel = sizes[c], values[pattern[count * b + c] :]
+                row = panel[m * i :]
+                subtract_product(row, diagonal[i:], n, panel, m, i, m)
+                for k in range(m):
+                    row[k] *= inverse
         for p in range(begin, end):
-            c = index[p]
-            m, panel = index[sizes + c], index[pattern + count * b + c]
+            c = following[p]
+            m, panel = sizes[c], values[pattern[count * b + c] :]
             for q in range(p, end):
-                d = index[q]
-                k, other = index[sizes + d], index[pattern + count * b + d]
-                target = index[pattern + count * c + d]
+                d = following[q]
+                k, other = sizes[d], values[pattern[count * b + d] :]
+                target = values[pattern[count * c + d] :]
                 for j in range(m):
                     first = j if c == d else 0
                     subtract_product(
-                        values,
-                        target + k * j + first,
-                        panel + j,
-                        m,
-                        other + first,
-                        k,
-                        n,
-                        k - first,
+                        target[k * j + first :], panel[j:], m, other[first:], k, n, k - first
                     )
 
 
 @kernel
 def solve_blocks(
-    index: IntArray,
     values: FloatArray,
     count: int,
-    pattern: int,
-    sizes: int,
-    order: int,
-    later: int,
-    places: int,
-    vector: int,
+    pattern: IntArray,
+    sizes: IntArray,
+    order: IntArray,
+    later: IntArray,
+    places: IntArray,
+    vector: FloatArray,
 ) -> None:
     """Solve in place with a factor; ``places`` are the blocks' first rows in the vector."""
-    following = later + count + 1
+    following = later[count + 1 :]
     for step in range(count):
-        b = index[order + step]
-        n, diagonal = index[sizes + b], index[pattern + (count + 1) * b]
-        x = vector + index[places + b]
+        b = order[step]
+        n, diagonal = sizes[b], values[pattern[(count + 1) * b] :]
+        x = vector[places[b] :]
         for i in range(n):
-            value = values[x + i] * values[diagonal + (n + 1) * i]
-            values[x + i] = value
+            value = x[i] * diagonal[(n + 1) * i]
+            x[i] = value
             if value == 0.0:
                 continue
-            subtract_row(values, x + i + 1, value, diagonal + (n + 1) * i + 1, n - i - 1)
-            for q in range(following + index[later + step], following + index[later + step + 1]):
-                c = index[q]
-                m, panel = index[sizes + c], index[pattern + count * b + c]
-                subtract_row(values, vector + index[places + c], value, panel + m * i, m)
+            subtract_row(x[i + 1 :], value, diagonal[(n + 1) * i + 1 :], n - i - 1)
+            for q in range(later[step], later[step + 1]):
+                c = following[q]
+                m, panel = sizes[c], values[pattern[count * b + c] :]
+                subtract_row(vector[places[c] :], value, panel[m * i :], m)
     for step in range(count - 1, -1, -1):
-        b = index[order + step]
-        n, diagonal = index[sizes + b], index[pattern + (count + 1) * b]
-        x = vector + index[places + b]
-        for q in range(following + index[later + step], following + index[later + step + 1]):
-            c = index[q]
-            panel, m = index[pattern + count * b + c], index[sizes + c]
-            y = vector + index[places + c]
+        b = order[step]
+        n, diagonal = sizes[b], values[pattern[(count + 1) * b] :]
+        x = vector[places[b] :]
+        for q in range(later[step], later[step + 1]):
+            c = following[q]
+            m, panel = sizes[c], values[pattern[count * b + c] :]
+            y = vector[places[c] :]
             for i in range(n):
-                values[x + i] -= dot(values, panel + m * i, y, m)
+                x[i] -= dot(panel[m * i :], y, m)
         for i in range(n - 1, -1, -1):
-            row = diagonal + (n + 1) * i
-            known = dot(values, row + 1, x + i + 1, n - i - 1)
-            values[x + i] = (values[x + i] - known) * values[row]
+            row = diagonal[(n + 1) * i :]
+            known = dot(row[1:], x[i + 1 :], n - i - 1)
+            x[i] = (x[i] - known) * row[0]

@@ -14,7 +14,7 @@ from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver.articulation_arrays import Articulation
 from gltf_bullet.solver.row_metrics import place_point
 from gltf_bullet.solver.tree_dynamics import accelerate_frames
-from gltf_bullet.transforms import FloatArray, IntArray
+from gltf_bullet.transforms import FloatArray
 
 CLOSURE_GAP = 0.01
 """[m] Largest gap, and largest bend, that the solve reckons with; the engine closes larger ones."""
@@ -29,45 +29,41 @@ without reserve)."""
 
 
 @kernel
-def bend_closures(
-    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
-) -> None:
+def bend_closures(a: Articulation, dt: float) -> None:
     """Foresee what a step of ``dt`` seconds adds to the gaps of loops, which were measured.
 
     In contact it does not: an impact changes the velocities that this depends on.
     """
-    accelerate_frames(ints, floats, work, articulation, articulation.velocity, articulation.twist)
+    accelerate_frames(a, a.velocity, a.twist)
     place, first, second = (
-        articulation.scratch, articulation.scratch + 3, articulation.scratch + 6,
+        a.scratch, a.scratch[3 :], a.scratch[6 :],
     )  # fmt: skip
-    for c in range(articulation.closure_count):
-        frame, local = ints[articulation.closure_first + c], articulation.closure_local + 6 * c
-        place_point(floats, work, articulation, frame, local, place)
-        _accelerate_point(work, articulation, frame, place, first)
-        frame = ints[articulation.closure_second + c]
-        place_point(floats, work, articulation, frame, local + 3, place)
-        _accelerate_point(work, articulation, frame, place, second)
+    for c in range(a.closure_count):
+        frame, local = a.closure_first[c], a.closure_local[6 * c :]
+        place_point(a, frame, local, place)
+        _accelerate_point(a, frame, place, first)
+        frame = a.closure_second[c]
+        place_point(a, frame, local[3:], place)
+        _accelerate_point(a, frame, place, second)
         for k in range(3):
-            gap, bend = work[articulation.closure_gap + 3 * c + k], 0.0
-            if articulation.is_untouched:
-                bend = 0.5 * dt * dt * (work[second + k] - work[first + k])
+            gap, bend = a.closure_gap[3 * c + k], 0.0
+            if a.is_untouched:
+                bend = 0.5 * dt * dt * (second[k] - first[k])
             bend = min(max(bend, -CLOSURE_GAP), CLOSURE_GAP)
             gap = min(max(gap, -CLOSURE_GAP), CLOSURE_GAP)
-            work[articulation.closure_bend + 3 * c + k] = bend
-            work[articulation.closure_shift + 3 * c + k] = TIGHTENING * gap + bend / ENGINE_SHARE
+            a.closure_bend[3 * c + k] = bend
+            a.closure_shift[3 * c + k] = TIGHTENING * gap + bend / ENGINE_SHARE
 
 
 @kernel
-def _accelerate_point(
-    work: FloatArray, articulation: Articulation, frame: int, point: int, out: int
-) -> None:
+def _accelerate_point(a: Articulation, frame: int, point: FloatArray, out: FloatArray) -> None:
     """Acceleration [3] of a point of a frame, no degree of freedom accelerating."""
-    t, a = articulation.twist + 6 * frame, articulation.acceleration + 6 * frame
-    wx, wy, wz = work[t], work[t + 1], work[t + 2]
-    x, y, z = work[point], work[point + 1], work[point + 2]
-    vx = work[t + 3] + wy * z - wz * y
-    vy = work[t + 4] + wz * x - wx * z
-    vz = work[t + 5] + wx * y - wy * x
-    work[out] = work[a + 3] + work[a + 1] * z - work[a + 2] * y + wy * vz - wz * vy
-    work[out + 1] = work[a + 4] + work[a + 2] * x - work[a] * z + wz * vx - wx * vz
-    work[out + 2] = work[a + 5] + work[a] * y - work[a + 1] * x + wx * vy - wy * vx
+    t, gain = a.twist[6 * frame :], a.acceleration[6 * frame :]
+    wx, wy, wz = t[0], t[1], t[2]
+    x, y, z = point[0], point[1], point[2]
+    vx = t[3] + wy * z - wz * y
+    vy = t[4] + wz * x - wx * z
+    vz = t[5] + wx * y - wy * x
+    out[0] = gain[3] + gain[1] * z - gain[2] * y + wy * vz - wz * vy
+    out[1] = gain[4] + gain[2] * x - gain[0] * z + wz * vx - wx * vz
+    out[2] = gain[5] + gain[0] * y - gain[1] * x + wx * vy - wy * vx

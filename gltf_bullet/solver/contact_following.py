@@ -158,29 +158,27 @@ def write_contacts(
 ) -> int:
     """Fill in the contacts with a side that passes forces on; see :data:`WRITE`."""
     marks = marks_at(ints, 0)
-    islands = islands_at(index, 0)
+    islands = islands_at(index, values, 0)
     states, used = marks.states, 0
     for k in range(count):
         first, second = ints[marks.sides + 2 * k], ints[marks.sides + 2 * k + 1]
         if ints[states + first] == PASSES_ON or ints[states + second] == PASSES_ON:
             used += 1
-    room = islands.free_block - islands.contact_sides
-    if 2 * SIDE.size * used > room:
+    if used > islands.contact_room:
         return -used
-    at, sides = islands.contact, islands.contact_sides
+    contact, sides = islands.contact, islands.contact_sides
     for k in range(count):
         first, second = ints[marks.sides + 2 * k], ints[marks.sides + 2 * k + 1]
         if ints[states + first] != PASSES_ON and ints[states + second] != PASSES_ON:
             continue
         row = ROW_SIZE * ints[marks.order + k] + _FIELDS
         for i in range(CONTACT.friction):
-            values[at + i] = rows[row + i]
-        values[at + CONTACT.friction] = frictions[first] * frictions[second]
+            contact[i] = rows[row + i]
+        contact[CONTACT.friction] = frictions[first] * frictions[second]
         for i in range(3):
-            index[sides + i] = ints[marks.numbers + 3 * first + i]
-            index[sides + SIDE.size + i] = ints[marks.numbers + 3 * second + i]
-        at += CONTACT.size
-        sides += 2 * SIDE.size
+            sides[i] = ints[marks.numbers + 3 * first + i]
+            sides[SIDE.size + i] = ints[marks.numbers + 3 * second + i]
+        contact, sides = contact[CONTACT.size :], sides[2 * SIDE.size :]
     return used
 
 

@@ -110,60 +110,62 @@ class Islands:
     """Count of the islands whose iterations did not converge."""
     unconverged_label: int
     """Label of one of them."""
+    contact_room: int
+    """Count of the contacts that there is room for."""
     targets_reduced: int
     """1 if targets were reduced since the islands were solved."""
     first: int
     """First float behind the tables."""
 
-    block_size: int = table(INTS, "b")
-    block_mass: int = table(INTS, "b")
+    block_size: IntArray = table(INTS, "b")
+    block_mass: IntArray = table(INTS, "b")
     """Offset of each block's mass matrix [n, n] in the floats."""
-    block_place: int = table(INTS, "b")
+    block_place: IntArray = table(INTS, "b")
     """First velocity of each block."""
-    block_label: int = table(INTS, "b")
+    block_label: IntArray = table(INTS, "b")
     """Some block of the same island."""
-    row_first: int = table(INTS, "r")
+    row_first: IntArray = table(INTS, "r")
     """First block of each row."""
-    row_first_jacobian: int = table(INTS, "r")
+    row_first_jacobian: IntArray = table(INTS, "r")
     """Offset of floats [n]."""
-    row_second: int = table(INTS, "r")
+    row_second: IntArray = table(INTS, "r")
     """Second block of each row, or -1."""
-    row_second_jacobian: int = table(INTS, "r")
-    row_unit: int = table(INTS, "r")
+    row_second_jacobian: IntArray = table(INTS, "r")
+    row_unit: IntArray = table(INTS, "r")
     """The only velocity that a row depends on, with factor 1, or -1."""
-    row_source: int = table(INTS, "r")
+    row_source: IntArray = table(INTS, "r")
     """Number among the rows of the articulation; of a contact CONTACT_SOURCE + its number; of a
     cut constraint -1 - (6 times its number + k)."""
-    row_side: int = table(INTS, "r")
+    row_side: IntArray = table(INTS, "r")
     """-1: clipped at the lower bound, 0: in between, 1: at the upper one."""
-    row_crossing: int = table(INTS, "r")
+    row_crossing: IntArray = table(INTS, "r")
     """Scratch: rows that change sides along the line of a search."""
-    contact_sides: int = table(INTS, "c", 2, SIDE.size)
-    free_block: int = table(INTS, "f")
+    contact_sides: IntArray = table(INTS, "c", 2, SIDE.size)
+    free_block: IntArray = table(INTS, "f")
     """Block of each free body, or -1."""
-    symbolic: int = table(INTS, "symbolic")
+    symbolic: IntArray = table(INTS, "symbolic")
     """Scratch of the elimination: lists [b], a table [b, b], a list of its size."""
 
-    free: int = table(FLOATS, "f", FREE.size)
-    contact: int = table(FLOATS, "c", CONTACT.size)
-    row_target: int = table(FLOATS, "r")
-    row_softness: int = table(FLOATS, "r")
-    row_low: int = table(FLOATS, "r")
-    row_high: int = table(FLOATS, "r")
-    row_impulse: int = table(FLOATS, "r")
-    row_speed: int = table(FLOATS, "r")
-    row_step: int = table(FLOATS, "r")
-    free_velocity: int = table(FLOATS, "v")
+    free: FloatArray = table(FLOATS, "f", FREE.size)
+    contact: FloatArray = table(FLOATS, "c", CONTACT.size)
+    row_target: FloatArray = table(FLOATS, "r")
+    row_softness: FloatArray = table(FLOATS, "r")
+    row_low: FloatArray = table(FLOATS, "r")
+    row_high: FloatArray = table(FLOATS, "r")
+    row_impulse: FloatArray = table(FLOATS, "r")
+    row_speed: FloatArray = table(FLOATS, "r")
+    row_step: FloatArray = table(FLOATS, "r")
+    free_velocity: FloatArray = table(FLOATS, "v")
     """Velocities if no row acts."""
-    present_velocity: int = table(FLOATS, "v")
-    velocity: int = table(FLOATS, "v")
+    present_velocity: FloatArray = table(FLOATS, "v")
+    velocity: FloatArray = table(FLOATS, "v")
     """The iterate; in the end the result."""
-    right_side: int = table(FLOATS, "v")
-    free_momentum: int = table(FLOATS, "v")
+    right_side: FloatArray = table(FLOATS, "v")
+    free_momentum: FloatArray = table(FLOATS, "v")
     """M v of the free velocities."""
 
 
-islands_at = record_reader(Islands)
+islands_at = record_reader(Islands, INTS, FLOATS)
 
 CONTACT_SOURCE = 1 << 40
 """Rows from this number on belong to contacts."""
@@ -188,19 +190,20 @@ def allocate(
     counts["symbolic"] = 10 * blocks + rows + 2 * blocks * blocks
     pack(Islands, columns, counts, {})
     index, end = columns[INTS].made(), columns[FLOATS].size
-    islands = islands_at(index, 0)
+    values = np.zeros(end + floats)
+    islands = islands_at(index, values, 0)
     islands.first = islands.top = end
     islands.capacity = end + floats
-    return index, np.zeros(end + floats)
+    islands.contact_room = contacts
+    return index, values
 
 
 # --- blocks and rows ------------------------------------------------------------------------------
 
 
 @kernel
-def reserve(index: IntArray, count: int) -> int:
+def reserve(islands: Islands, count: int) -> int:
     """Room for ``count`` floats; where there is none, the need is noted and -1 returned."""
-    islands = islands_at(index, 0)
     top = int(islands.top)
     if top + count > islands.capacity:
         islands.needed = max(islands.needed, top + count)
@@ -210,13 +213,12 @@ def reserve(index: IntArray, count: int) -> int:
 
 
 @kernel
-def add_block(index: IntArray, size: int, mass: int) -> int:
+def add_block(islands: Islands, size: int, mass: int) -> int:
     """A new block; its number."""
-    islands = islands_at(index, 0)
     block = int(islands.block_count)
-    index[islands.block_size + block] = size
-    index[islands.block_mass + block] = mass
-    index[islands.block_place + block] = islands.velocity_count
+    islands.block_size[block] = size
+    islands.block_mass[block] = mass
+    islands.block_place[block] = islands.velocity_count
     islands.block_count = block + 1
     islands.velocity_count += size
     return block
@@ -224,8 +226,7 @@ def add_block(index: IntArray, size: int, mass: int) -> int:
 
 @kernel
 def add_row(
-    index: IntArray,
-    values: FloatArray,
+    islands: Islands,
     first: int,
     jacobian: int,
     unit: int,
@@ -236,102 +237,82 @@ def add_row(
     high: float,
 ) -> int:
     """A new row on one block; its number."""
-    islands = islands_at(index, 0)
     row = int(islands.row_count)
-    index[islands.row_first + row] = first
-    index[islands.row_first_jacobian + row] = jacobian
-    index[islands.row_second + row] = -1
-    index[islands.row_unit + row] = unit
-    index[islands.row_source + row] = source
-    values[islands.row_target + row] = target
-    values[islands.row_softness + row] = softness
-    values[islands.row_low + row] = low
-    values[islands.row_high + row] = high
+    islands.row_first[row] = first
+    islands.row_first_jacobian[row] = jacobian
+    islands.row_second[row] = -1
+    islands.row_unit[row] = unit
+    islands.row_source[row] = source
+    islands.row_target[row] = target
+    islands.row_softness[row] = softness
+    islands.row_low[row] = low
+    islands.row_high[row] = high
     islands.row_count = row + 1
     return row
 
 
 @kernel
-def add_articulation(
-    ints: IntArray,
-    work: FloatArray,
-    articulation: Articulation,
-    index: IntArray,
-    values: FloatArray,
-) -> None:
+def add_articulation(a: Articulation, islands: Islands) -> None:
     """An articulation as a block with its own rows."""
-    islands = islands_at(index, 0)
-    n, total = articulation.dof_count, articulation.total_rows
-    mass = reserve(index, n * n)
-    jacobians = reserve(index, total * n)
+    n, total = a.dof_count, a.total_rows
+    mass = reserve(islands, n * n)
+    jacobians = reserve(islands, total * n)
     if mass < 0 or jacobians < 0:
         return
-    block = add_block(index, n, mass)
-    articulation.block = block
-    place = index[islands.block_place + block]
-    source = articulation.mass
+    block = add_block(islands, n, mass)
+    a.block = block
+    place = islands.block_place[block]
+    source = a.mass
     for k in range(n * n):
-        values[mass + k] = work[source + k]
+        islands.floats[mass + k] = source[k]
     for k in range(n):
-        values[islands.free_velocity + place + k] = work[articulation.free_velocity + k]
-        values[islands.present_velocity + place + k] = work[articulation.velocity + k]
+        islands.free_velocity[place + k] = a.free_velocity[k]
+        islands.present_velocity[place + k] = a.velocity[k]
     for r in range(total):
-        low, high = work[articulation.row_low + r], work[articulation.row_high + r]
+        low, high = a.row_low[r], a.row_high[r]
         if low == high:
             continue
         unit = -1
-        if r < articulation.row_count:
-            unit = ints[articulation.row_dof + r]
+        if r < a.row_count:
+            unit = a.row_dof[r]
         row = jacobians + n * r
         if unit < 0:
-            source = articulation.row_jacobian + n * r
+            source = a.row_jacobian[n * r :]
             for k in range(n):
-                values[row + k] = work[source + k]
-        add_row(
-            index,
-            values,
-            block,
-            row,
-            unit,
-            r,
-            work[articulation.row_target + r],
-            work[articulation.row_softness + r],
-            low,
-            high,
-        )
+                islands.floats[row + k] = source[k]
+        add_row(islands, block, row, unit, r, a.row_target[r], a.row_softness[r], low, high)
 
 
 @kernel
-def add_free_bodies(index: IntArray, values: FloatArray) -> None:
+def add_free_bodies(islands: Islands) -> None:
     """Bodies without joints as blocks of six; those of infinite mass are none."""
-    islands = islands_at(index, 0)
     for number in range(islands.free_body_count):
-        body = islands.free + FREE.size * number
-        if values[body + FREE.mass] == 0.0:
-            index[islands.free_block + number] = -1
+        body = islands.free[FREE.size * number :]
+        if body[FREE.mass] == 0.0:
+            islands.free_block[number] = -1
             continue
-        mass = reserve(index, 36)
+        mass = reserve(islands, 36)
         if mass < 0:
             return
-        block = add_block(index, 6, mass)
-        index[islands.free_block + number] = block
-        place = index[islands.block_place + block]
+        block = add_block(islands, 6, mass)
+        islands.free_block[number] = block
+        place = islands.block_place[block]
         for k in range(36):
-            values[mass + k] = 0.0
-        turn = body + FREE.turn
-        rotation_from_quat(values, body + FREE.rotation, values, turn)
+            islands.floats[mass + k] = 0.0
+        turn = body[FREE.turn :]
+        rotation_from_quat(body[FREE.rotation :], turn)
         for i in range(3):
             for j in range(3):
                 total = 0.0
                 for k in range(3):
-                    moment = values[body + FREE.moments + k]
-                    total += moment * values[turn + 3 * i + k] * values[turn + 3 * j + k]
-                values[body + FREE.inertia + 3 * i + j] = total
+                    moment = body[FREE.moments + k]
+                    total += moment * turn[3 * i + k] * turn[3 * j + k]
+                body[FREE.inertia + 3 * i + j] = total
         for i in range(3):
-            values[mass + 7 * i] = values[body + FREE.mass]
+            islands.floats[mass + 7 * i] = body[FREE.mass]
             for j in range(3):
-                values[mass + 21 + 6 * i + j] = values[body + FREE.inertia + 3 * i + j]
+                islands.floats[mass + 21 + 6 * i + j] = body[FREE.inertia + 3 * i + j]
         for k in range(6):
-            speed = values[body + FREE.velocity + k]
-            values[islands.present_velocity + place + k] = speed
-            values[islands.free_velocity + place + k] = speed + values[body + FREE.gain + k]
+            speed = body[FREE.velocity + k]
+            islands.present_velocity[place + k] = speed
+            islands.free_velocity[place + k] = speed + body[FREE.gain + k]

@@ -14,7 +14,6 @@ import math
 from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver.articulation_arrays import Articulation
 from gltf_bullet.solver.cholesky import backward_dense, dot, subtract_row
-from gltf_bullet.transforms import FloatArray, IntArray
 
 LEAST_SHIFT = 1e-4
 """[rad, m] per step: what a spring or drive must change of the mean velocity to matter. An arm on
@@ -31,122 +30,117 @@ PREDICTED = 1e-10
 
 
 @kernel
-def is_mean_off(
-    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
-) -> bool:
+def is_mean_off(a: Articulation, dt: float) -> bool:
     """Tell whether springs and drives make another mean velocity than what lasts; predict it.
 
     ``predicted_row_force`` receives the generalized forces of all rows then.
     """
-    if work[articulation.coriolis_share] == 0.0:
+    if a.coriolis_share[0] == 0.0:
         return False  # too calm to matter
-    if articulation.mispredicted or not articulation.is_untouched:
+    if a.mispredicted or not a.is_untouched:
         return False  # contacts push as well, and only the solve knows how
-    n, rows = articulation.dof_count, articulation.row_count
+    n, rows = a.dof_count, a.row_count
     after, way, impulses = (
-        articulation.scratch, articulation.scratch + n, articulation.predicted_impulse,
+        a.scratch, a.scratch[n :], a.predicted_impulse,
     )  # fmt: skip
     any_soft = False
     for r in range(rows):
-        any_soft |= not math.isinf(floats[articulation.row_stiffness + r])
+        any_soft |= not math.isinf(a.row_stiffness[r])
     if not any_soft:
         return False
     # The velocities after the step if all rows acted as in the last one ...
-    last, last_dt = articulation.last_impulse, floats[articulation.last_dt]
+    last, last_dt = a.last_impulse, a.last_dt[0]
     for k in range(n):
-        work[way + k] = 0.0
-    for r in range(articulation.total_rows):
-        impulse = floats[last + r] * dt / last_dt if last_dt > 0.0 else 0.0
-        low, high = work[articulation.row_low + r], work[articulation.row_high + r]
+        way[k] = 0.0
+    for r in range(a.total_rows):
+        impulse = last[r] * dt / last_dt if last_dt > 0.0 else 0.0
+        low, high = a.row_low[r], a.row_high[r]
         impulse = min(max(impulse, low), high)
-        work[impulses + r] = impulse
+        impulses[r] = impulse
         if impulse != 0.0:
-            subtract_row(work, way, -impulse, articulation.row_half + n * r, n)
-    _add_up_forces(work, articulation, dt)
-    backward_dense(work, articulation.factor, n, way)
+            subtract_row(way, -impulse, a.row_half[n * r :], n)
+    _add_up_forces(a, dt)
+    backward_dense(a.factor, n, way)
     for k in range(n):
-        work[after + k] = work[articulation.free_velocity + k] + work[way + k]
+        after[k] = a.free_velocity[k] + way[k]
     # ... and what springs and drives would add to it.
     any_spring = False
     for r in range(rows):
-        if math.isinf(floats[articulation.row_stiffness + r]):
+        if math.isinf(a.row_stiffness[r]):
             continue
-        if ints[articulation.row_is_drive + r] == 0:
-            any_spring |= (
-                0.5 * dt * work[articulation.row_compliance + r] * abs(work[impulses + r])
-                > LEAST_SHIFT
-            )
-        low, high = work[articulation.row_low + r], work[articulation.row_high + r]
-        row, speed, before = articulation.row_jacobian + n * r, 0.0, work[impulses + r]
+        if a.row_is_drive[r] == 0:
+            any_spring |= 0.5 * dt * a.row_compliance[r] * abs(impulses[r]) > LEAST_SHIFT
+        low, high = a.row_low[r], a.row_high[r]
+        row, speed, before = a.row_jacobian[n * r :], 0.0, impulses[r]
         for k in range(n):
-            speed += work[row + k] * work[after + k]
+            speed += row[k] * after[k]
         compliance, softness = (
-            work[articulation.row_compliance + r], work[articulation.row_softness + r],
+            a.row_compliance[r], a.row_softness[r],
         )  # fmt: skip
-        wanted = work[articulation.row_target + r] - speed - softness * before
+        wanted = a.row_target[r] - speed - softness * before
         impulse = min(max(before + wanted / max(compliance + softness, 1e-30), low), high)
         if 0.5 * dt * compliance * abs(impulse - before) > LEAST_SHIFT:
-            return _predict_forces(work, articulation, dt)
+            return _predict_forces(a, dt)
     if any_spring:
-        return _is_small_shift(work, articulation, dt)
+        return _is_small_shift(a, dt)
     return False
 
 
 @kernel
-def _predict_forces(work: FloatArray, articulation: Articulation, dt: float) -> bool:
+def _predict_forces(a: Articulation, dt: float) -> bool:
     """Predict the forces of all rows by Gauss-Seidel; ``False`` if they move the links too far.
 
     It begins with the impulses of the last step, and the velocities that they lead to.
     """
-    n = articulation.dof_count
-    impulses, speeds = articulation.predicted_impulse, articulation.predicted_speed
-    after, way = articulation.scratch, articulation.scratch + n
-    for r in range(articulation.total_rows):
-        work[speeds + r] = dot(work, articulation.row_jacobian + n * r, after, n)
+    n = a.dof_count
+    impulses, speeds = a.predicted_impulse, a.predicted_speed
+    after, way = a.scratch, a.scratch[n:]
+    for r in range(a.total_rows):
+        speeds[r] = dot(a.row_jacobian[n * r :], after, n)
     # The change of the velocities is U^-1 ``way``: a row and its impulse cost 2 n operations.
     for k in range(n):
-        work[way + k] = 0.0
+        way[k] = 0.0
     for _ in range(PREDICTION_PASSES):
         changed = 0.0
-        for r in range(articulation.total_rows):
-            low, high = work[articulation.row_low + r], work[articulation.row_high + r]
+        for r in range(a.total_rows):
+            low, high = a.row_low[r], a.row_high[r]
             if low == high:
                 continue
-            half, softness = articulation.row_half + n * r, work[articulation.row_softness + r]
-            speed, before = work[speeds + r] + dot(work, half, way, n), work[impulses + r]
-            compliance = work[articulation.row_compliance + r]
-            wanted = work[articulation.row_target + r] - speed - softness * before
+            half, softness = a.row_half[n * r :], a.row_softness[r]
+            speed, before = speeds[r] + dot(half, way, n), impulses[r]
+            compliance = a.row_compliance[r]
+            wanted = a.row_target[r] - speed - softness * before
             impulse = before + wanted / max(compliance + softness, 1e-30)
             impulse = min(max(impulse, low), high)
             changed = max(changed, compliance * abs(impulse - before))
-            work[impulses + r] = impulse
-            subtract_row(work, way, before - impulse, half, n)
+            impulses[r] = impulse
+            subtract_row(way, before - impulse, half, n)
         if dt * changed < PREDICTED:
             break
-    backward_dense(work, articulation.factor, n, way)
+    backward_dense(a.factor, n, way)
     for k in range(n):
-        work[after + k] += work[way + k]
-    _add_up_forces(work, articulation, dt)
-    return _is_small_shift(work, articulation, dt)
+        after[k] += way[k]
+    _add_up_forces(a, dt)
+    return _is_small_shift(a, dt)
 
 
 @kernel
-def _add_up_forces(work: FloatArray, articulation: Articulation, dt: float) -> None:
+def _add_up_forces(a: Articulation, dt: float) -> None:
     """Set the generalized forces that the predicted impulses of all rows are."""
-    n, forces = articulation.dof_count, articulation.predicted_row_force
+    n, forces = a.dof_count, a.predicted_row_force
     for k in range(n):
-        work[forces + k] = 0.0
-    for r in range(articulation.total_rows):
-        impulse = work[articulation.predicted_impulse + r]
+        forces[k] = 0.0
+    for r in range(a.total_rows):
+        impulse = a.predicted_impulse[r]
         if impulse != 0.0:
-            subtract_row(work, forces, -impulse / dt, articulation.row_jacobian + n * r, n)
+            subtract_row(forces, -impulse / dt, a.row_jacobian[n * r :], n)
 
 
 @kernel
-def _is_small_shift(work: FloatArray, articulation: Articulation, dt: float) -> bool:
+def _is_small_shift(a: Articulation, dt: float) -> bool:
     """Tell whether the mean of the velocities now and as predicted says something of the step."""
-    after, shift = articulation.scratch, 0.0
-    for k in range(articulation.dof_count):
-        change = abs(work[after + k] - work[articulation.velocity + k])
+    after, shift = a.scratch, 0.0
+    for k in range(a.dof_count):
+        change = abs(after[k] - a.velocity[k])
         shift = max(shift, 0.5 * dt * change)
     return bool(shift <= MOST_SHIFT)

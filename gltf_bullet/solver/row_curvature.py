@@ -19,7 +19,7 @@ from gltf_bullet.solver.cholesky import solve_dense
 from gltf_bullet.solver.row_metrics import attach, is_length, measure, relate_frames
 from gltf_bullet.solver.tree_dynamics import accelerate_frames
 from gltf_bullet.solver.tree_kinematics import move_frames, multiply, rotation_from_quat
-from gltf_bullet.transforms import FloatArray, IntArray
+from gltf_bullet.transforms import FloatArray
 
 OVERSHOOT = 5e-3
 """[m] that a length across several axes is beyond its limit, and it is said: a body of 0.5 kg that
@@ -40,98 +40,86 @@ which it gives back where it leaves (0.011 at 10 m/s, 0.28 m and 240 Hz)."""
 
 
 @kernel
-def has_curvature(ints: IntArray, floats: FloatArray, articulation: Articulation, r: int) -> bool:
+def has_curvature(a: Articulation, r: int) -> bool:
     """Tell whether a row accounts for curvature: hard limits of measured metrics do."""
     return (
-        articulation.is_untouched != 0
-        and r < articulation.row_count
-        and ints[articulation.row_dof + r] < 0
-        and ints[articulation.row_is_drive + r] == 0
-        and math.isinf(floats[articulation.row_stiffness + r])
+        a.is_untouched != 0
+        and r < a.row_count
+        and a.row_dof[r] < 0
+        and a.row_is_drive[r] == 0
+        and math.isinf(a.row_stiffness[r])
     )
 
 
 @kernel
-def _is_without_contacts(floats: FloatArray, work: FloatArray, articulation: Articulation) -> bool:
+def _is_without_contacts(a: Articulation) -> bool:
     """Tell whether there are no contacts, now or in the last step.
 
     A row does not know the contacts to come: of 60 pairs of ragdolls dropped at 60 Hz one gained
     34 times its energy, and of 12 heaps of five one half of it, which do not without (measured).
     """
-    for i in range(articulation.dof_count):
-        touched = floats[articulation.predicted_contact_force + i]
-        if touched != 0.0 or work[articulation.measured_contact_force + i] != 0.0:
+    for i in range(a.dof_count):
+        touched = a.predicted_contact_force[i]
+        if touched != 0.0 or a.measured_contact_force[i] != 0.0:
             return False
     return True
 
 
 @kernel
-def predict_curvature(
-    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
-) -> None:
+def predict_curvature(a: Articulation, dt: float) -> None:
     """Compute the curvatures of all rows in a step in which no row acts."""
-    articulation.is_untouched = 1 if _is_without_contacts(floats, work, articulation) else 0
-    curvatures, free = articulation.row_curvature, articulation.free_velocity
-    for r in range(articulation.total_rows):
-        work[curvatures + r] = 0.0
+    a.is_untouched = 1 if _is_without_contacts(a) else 0
+    curvatures, free = a.row_curvature, a.free_velocity
+    for r in range(a.total_rows):
+        curvatures[r] = 0.0
     fastest, any_curved = 0.0, False
-    for k in range(articulation.dof_count):
-        fastest = max(fastest, abs(work[free + k]))
-    for r in range(articulation.row_count):
-        if has_curvature(ints, floats, articulation, r):
+    for k in range(a.dof_count):
+        fastest = max(fastest, abs(free[k]))
+    for r in range(a.row_count):
+        if has_curvature(a, r):
             any_curved = True
-            _notice_overshoot(ints, floats, work, articulation, r)
+            _notice_overshoot(a, r)
     if not any_curved or fastest * dt < CALM:
         return
-    moving = 0.5 * motion_about_anchors(ints, floats, work, articulation)
-    work[articulation.energy_budget] = ENERGY_SHARE * moving
-    _move_with(ints, floats, work, articulation, free)
-    for r in range(articulation.row_count):
-        if has_curvature(ints, floats, articulation, r):
-            curvature = _curvature(ints, floats, work, articulation, r, free, dt)
-            work[curvatures + r] = curvature if abs(curvature) > LEAST_CURVATURE else 0.0
+    moving = 0.5 * motion_about_anchors(a)
+    a.energy_budget[0] = ENERGY_SHARE * moving
+    _move_with(a, free)
+    for r in range(a.row_count):
+        if has_curvature(a, r):
+            curvature = _curvature(a, r, free, dt)
+            curvatures[r] = curvature if abs(curvature) > LEAST_CURVATURE else 0.0
 
 
 @kernel
-def _notice_overshoot(
-    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, r: int
-) -> None:
+def _notice_overshoot(a: Articulation, r: int) -> None:
     """Note a length or an angle beyond its limit that was not set there."""
-    metric, value = ints[articulation.row_metric + r], work[articulation.row_value + r]
+    metric, value = a.row_metric[r], a.row_value[r]
     most = OVERSHOOT
     if metric == CONE or metric == ANGLE:
         most = OVERSHOOT_ANGLE
     elif metric != LINE and metric != POINT:
         return
     beyond = max(
-        floats[articulation.row_lower + r] - value,
-        value - floats[articulation.row_upper + r],
+        a.row_lower[r] - value,
+        value - a.row_upper[r],
     )
-    is_known = ints[articulation.row_recovering + r] or articulation.state_set_by_user
-    if beyond > most and not is_known and not articulation.overshoot_reported:
-        articulation.overshot_row = r + 1
+    is_known = a.row_recovering[r] or a.state_set_by_user
+    if beyond > most and not is_known and not a.overshoot_reported:
+        a.overshot_row = r + 1
 
 
 @kernel
-def curvature_under_impulse(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    articulation: Articulation,
-    r: int,
-    impulse: float,
-    dt: float,
-) -> float:
+def curvature_under_impulse(a: Articulation, r: int, impulse: float, dt: float) -> float:
     """Curvature of a row in a step in which only the row itself acts, with an impulse."""
-    n, ahead = articulation.dof_count, articulation.trial_velocity
-    row, free = articulation.row_jacobian + n * r, articulation.free_velocity
+    n, ahead = a.dof_count, a.trial_velocity
+    row, free = a.row_jacobian[n * r :], a.free_velocity
     for k in range(n):
-        work[ahead + k] = work[row + k]
-    solve_dense(work, articulation.factor, n, ahead)
+        ahead[k] = row[k]
+    solve_dense(a.factor, n, ahead)
     for k in range(n):
-        work[ahead + k] = work[free + k] + impulse * work[ahead + k]
-    _move_with(ints, floats, work, articulation, ahead)
-    return _curvature(ints, floats, work, articulation, r, ahead, dt)
+        ahead[k] = free[k] + impulse * ahead[k]
+    _move_with(a, ahead)
+    return _curvature(a, r, ahead, dt)
 
 
 @kernel
@@ -157,86 +145,64 @@ def target_reduction(aim: float, curvature: float, came: float, pulls: bool, pus
 
 
 @kernel
-def _move_with(
-    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, velocity: int
-) -> None:
+def _move_with(a: Articulation, velocity: FloatArray) -> None:
     """Compute velocities and accelerations of all frames at constant joint velocities."""
-    twist = articulation.mean_twist
-    move_frames(ints, floats, work, articulation, velocity, twist)
-    accelerate_frames(ints, floats, work, articulation, velocity, twist)
+    twist = a.mean_twist
+    move_frames(a, velocity, twist)
+    accelerate_frames(a, velocity, twist)
 
 
 @kernel
-def _curvature(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    articulation: Articulation,
-    r: int,
-    velocity: int,
-    dt: float,
-) -> float:
+def _curvature(a: Articulation, r: int, velocity: FloatArray, dt: float) -> float:
     """Curvature of one row, after :func:`_move_with` at these velocities."""
-    n, scratch = articulation.dof_count, articulation.scratch
-    frame_a, frame_b, relative = scratch, scratch + 24, scratch + 48
-    first, second = ints[articulation.row_frame_a + r], ints[articulation.row_frame_b + r]
-    attach(floats, work, articulation, first, articulation.row_local_a + 7 * r, frame_a)
-    attach(floats, work, articulation, second, articulation.row_local_b + 7 * r, frame_b)
-    _advance_frame(work, articulation, first, frame_a, dt)
-    _advance_frame(work, articulation, second, frame_b, dt)
-    relate_frames(work, frame_a, frame_b, relative)
-    metric = ints[articulation.row_metric + r]
-    end = measure(
-        metric,
-        ints[articulation.row_axis + r],
-        ints[articulation.row_tilt_axis + r],
-        work,
-        relative,
-        relative + 3,
-        relative + 12,
-    )
-    row, reach = articulation.row_jacobian + n * r, work[articulation.row_drift + r]
+    n, scratch = a.dof_count, a.scratch
+    frame_a, frame_b, relative = scratch, scratch[24:], scratch[48:]
+    first, second = a.row_frame_a[r], a.row_frame_b[r]
+    attach(a, first, a.row_local_a[7 * r :], frame_a)
+    attach(a, second, a.row_local_b[7 * r :], frame_b)
+    _advance_frame(a, first, frame_a, dt)
+    _advance_frame(a, second, frame_b, dt)
+    relate_frames(frame_a, frame_b, relative)
+    metric = a.row_metric[r]
+    end = measure(metric, a.row_axis[r], a.row_tilt_axis[r], relative, relative[3:], relative[12:])
+    row, reach = a.row_jacobian[n * r :], a.row_drift[r]
     for k in range(n):
-        reach += work[row + k] * work[velocity + k]
-    reach = work[articulation.row_value + r] + dt * reach
+        reach += row[k] * velocity[k]
+    reach = a.row_value[r] + dt * reach
     if not is_length(metric) and (abs(reach) > math.pi or abs(end - reach) > 1.0):
         return 0.0  # Angles begin again at half a turn.
     return float(end - reach)
 
 
 @kernel
-def _advance_frame(
-    work: FloatArray, articulation: Articulation, frame: int, at: int, dt: float
-) -> None:
+def _advance_frame(a: Articulation, frame: int, at: FloatArray, dt: float) -> None:
     """Move an attachment frame at ``work[at]`` to where it is after a step."""
-    t, b = articulation.mean_twist + 6 * frame, articulation.acceleration + 6 * frame
-    com = articulation.pose + POSE.size * frame + POSE.com
-    turn = articulation.scratch + 72
-    quat, rotation = turn, turn + 4
-    speed, angle = turn + 13, 0.0
+    t, b = a.mean_twist[6 * frame :], a.acceleration[6 * frame :]
+    com = a.pose[POSE.size * frame + POSE.com :]
+    turn = a.scratch[72:]
+    quat, rotation = turn, turn[4:]
+    speed, angle = turn[13:], 0.0
     for k in range(3):
         p, q = (k + 1) % 3, (k + 2) % 3
-        work[speed + k] = (
-            work[t + 3 + k] + work[t + p] * work[com + q] - work[t + q] * work[com + p]
-        )
-        work[quat + k] = dt * (work[t + k] + 0.5 * dt * work[b + k])
-        angle += work[quat + k] * work[quat + k]
+        speed[k] = t[3 + k] + t[p] * com[q] - t[q] * com[p]
+        quat[k] = dt * (t[k] + 0.5 * dt * b[k])
+        angle += quat[k] * quat[k]
     angle = math.sqrt(angle)
     scale = math.sin(0.5 * angle) / angle if angle > 1e-9 else 0.5
     for k in range(3):
-        work[quat + k] *= scale
-    work[quat + 3] = math.cos(0.5 * angle)
-    rotation_from_quat(work, quat, work, rotation)
-    lever, turned = turn + 16, turn + 19
+        quat[k] *= scale
+    quat[3] = math.cos(0.5 * angle)
+    rotation_from_quat(quat, rotation)
+    lever, turned = turn[16:], turn[19:]
     for k in range(3):
-        work[lever + k] = work[at + k] - work[com + k]
+        lever[k] = at[k] - com[k]
     for k in range(3):
         p, q = (k + 1) % 3, (k + 2) % 3
-        gain = work[b + 3 + k] + work[b + p] * work[com + q] - work[b + q] * work[com + p]
-        gain += work[t + p] * work[speed + q] - work[t + q] * work[speed + p]
-        work[at + k] = work[com + k] + dt * (work[speed + k] + 0.5 * dt * gain)
+        gain = b[3 + k] + b[p] * com[q] - b[q] * com[p]
+        gain += t[p] * speed[q] - t[q] * speed[p]
+        at[k] = com[k] + dt * (speed[k] + 0.5 * dt * gain)
         for i in range(3):
-            work[at + k] += work[rotation + 3 * k + i] * work[lever + i]
-    multiply(work, rotation, work, at + 3, work, turned)
+            at[k] += rotation[3 * k + i] * lever[i]
+    multiply(rotation, at[3:], turned)
     for k in range(9):
-        work[at + 3 + k] = work[turned + k]
+        at[3 + k] = turned[k]

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gltf_bullet.numba_aot import IntTable, addresses
+from gltf_bullet.numba_aot import IntTable, addresses, floats_at, ints_at, kernel
+from gltf_bullet.solver.articulation_arrays import SceneHeader, scene_at
+from gltf_bullet.solver.islands import Islands, islands_at
 from gltf_bullet.solver.tables import offsets
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -77,6 +79,20 @@ SCENE = offsets(_SceneColumns)
 
 _NO_INTS: IntArray = np.zeros(0, dtype=np.int64)
 _NO_FLOATS: FloatArray = np.zeros(0)
+
+
+@kernel
+def scene_of(scenes: IntTable, row: int) -> SceneHeader:
+    """The scene of a row."""
+    ints, floats = ints_at(scenes, row, SCENE.ints), floats_at(scenes, row, SCENE.floats)
+    return scene_at(ints, floats, floats_at(scenes, row, SCENE.work), 0)
+
+
+@kernel
+def islands_of(scenes: IntTable, row: int) -> Islands:
+    """The islands that the scene of a row is solved in."""
+    ints = ints_at(scenes, row, SCENE.island_ints)
+    return islands_at(ints, floats_at(scenes, row, SCENE.island_floats), 0)
 
 
 def row_of(

@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.numba_aot import IntTable, entry, floats_at, ints_at, kernel
+from gltf_bullet.numba_aot import IntTable, entry, kernel
 from gltf_bullet.solver.articulation_arrays import (
     CUT,
     PRISMATIC,
     REVOLUTE,
     SPHERICAL,
     Articulation,
+    SceneHeader,
     articulation_at,
-    scene_at,
+    articulation_of,
 )
 from gltf_bullet.solver.articulation_step import BAUMGARTE, HARD, prepare_articulation
 from gltf_bullet.solver.cholesky import forward_dense
@@ -34,9 +35,9 @@ from gltf_bullet.solver.island_contacts import (
 from gltf_bullet.solver.islands import (
     CONTACT_SOURCE,
     POINT_CONSTRAINT_ROWS_FROM,
+    Islands,
     add_articulation,
     add_row,
-    islands_at,
     reserve,
 )
 from gltf_bullet.solver.last_step.external_changes import detect_external_change, remember_state
@@ -72,20 +73,19 @@ from gltf_bullet.solver.scene_table import (
     SOLVE_ISLANDS,
     SOLVE_OPEN,
     SOLVE_REDUCE_TARGETS,
+    islands_of,
+    scene_of,
 )
 from gltf_bullet.solver.tree_dynamics import evaluate_tree
-from gltf_bullet.transforms import FloatArray, IntArray
+from gltf_bullet.transforms import FloatArray
 
 # --- prepare: the last step is compared with its prediction, rows of the coming one are set up ----
 
 
 @kernel
 def _prepare_one(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    index: IntArray,
-    values: FloatArray,
+    scene: SceneHeader,
+    islands: Islands,
     stage: int,
     number: int,
     contacts: int,
@@ -95,30 +95,26 @@ def _prepare_one(
     gz: float,
 ) -> int:
     """Go through a stage of one scene."""
-    scene = scene_at(ints, 0)
     if stage == PREPARE_SNAPSHOT:
         for k in range(scene.articulation_count):
-            articulation = articulation_at(ints, ints[scene.articulations + k])
-            read_motors_for_snapshot(ints, floats, work, articulation, dt)
+            a = articulation_of(scene, k)
+            read_motors_for_snapshot(a, dt)
         return 0
     if stage == PREPARE_LOOPS:
         found = 0
         for k in range(scene.articulation_count):
-            articulation = articulation_at(ints, ints[scene.articulations + k])
-            if articulation.closure_count:
-                found |= close_loops(ints, floats, work, articulation, dt)
+            a = articulation_of(scene, k)
+            if a.closure_count:
+                found |= close_loops(a, dt)
         return int(found)
-    _set_up_rows(ints, floats, work, index, values, number, contacts, dt, gx, gy, gz)
+    _set_up_rows(scene, islands, number, contacts, dt, gx, gy, gz)
     return 0
 
 
 @kernel
 def _set_up_rows(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    index: IntArray,
-    values: FloatArray,
+    scene: SceneHeader,
+    islands: Islands,
     number: int,
     contacts: int,
     dt: float,
@@ -127,30 +123,29 @@ def _set_up_rows(
     gz: float,
 ) -> None:
     """Evaluate all articulations, compare the last step with its prediction, set up the rows."""
-    scene = scene_at(ints, 0)
     for k in range(scene.articulation_count):
-        articulation = articulation_at(ints, ints[scene.articulations + k])
-        evaluate_tree(ints, floats, work, articulation)
+        a = articulation_of(scene, k)
+        evaluate_tree(a)
         if scene.part == 0:
-            _check_speeds(ints, floats, articulation, dt)
-    add_contact_forces(ints, floats, work, index, values, number, contacts, dt)
+            _check_speeds(a, dt)
+    add_contact_forces(scene, islands, number, contacts, dt)
     for k in range(scene.articulation_count):
-        articulation = articulation_at(ints, ints[scene.articulations + k])
-        takes_part = articulation.participation == 1
-        if takes_part and not detect_external_change(ints, floats, articulation):
-            compare_motors(ints, floats, work, articulation, dt)
-            compare_prediction(floats, work, articulation)
-            estimate_external_force(ints, floats, work, articulation)
+        a = articulation_of(scene, k)
+        takes_part = a.participation == 1
+        if takes_part and not detect_external_change(a):
+            compare_motors(a, dt)
+            compare_prediction(a)
+            estimate_external_force(a)
         if scene.part == 0:
-            for i in range(articulation.dof_count):
-                floats[articulation.external_pulse + i] = 0.0
+            for i in range(a.dof_count):
+                a.external_pulse[i] = 0.0
     for k in range(scene.articulation_count):
-        articulation = articulation_at(ints, ints[scene.articulations + k])
-        if articulation.participation != 0:
-            if articulation.participation == 1:
-                update_external_motors(ints, floats, work, articulation, dt)
-                remember_state(floats, articulation, False)
-            prepare_articulation(ints, floats, work, articulation, dt, gx, gy, gz)
+        a = articulation_of(scene, k)
+        if a.participation != 0:
+            if a.participation == 1:
+                update_external_motors(a, dt)
+                remember_state(a, False)
+            prepare_articulation(a, dt, gx, gy, gz)
 
 
 @entry
@@ -164,11 +159,9 @@ def evaluate(scenes: IntTable, number: int) -> int:
     Returns:
         0.
     """
-    ints, floats = ints_at(scenes, 0, SCENE.ints), floats_at(scenes, 0, SCENE.floats)
-    work = floats_at(scenes, 0, SCENE.work)
-    articulation = articulation_at(ints, ints[scene_at(ints, 0).articulations + number])
-    evaluate_tree(ints, floats, work, articulation)
-    measure_rows(ints, floats, work, articulation)
+    a = articulation_of(scene_of(scenes, 0), number)
+    evaluate_tree(a)
+    measure_rows(a)
     return 0
 
 
@@ -201,14 +194,8 @@ def prepare(
     """
     found = 0
     for row in range(len(scenes)):
-        found |= _prepare_one(
-            ints_at(scenes, row, SCENE.ints),
-            floats_at(scenes, row, SCENE.floats),
-            floats_at(scenes, row, SCENE.work),
-            ints_at(scenes, row, SCENE.island_ints),
-            floats_at(scenes, row, SCENE.island_floats),
-            stage, number, contacts, dt, gx, gy, gz,
-        )  # fmt: skip
+        scene, islands = scene_of(scenes, row), islands_of(scenes, row)
+        found |= _prepare_one(scene, islands, stage, number, contacts, dt, gx, gy, gz)
     return found
 
 
@@ -217,23 +204,21 @@ RESOLVED_TURN = 0.5
 
 
 @kernel
-def _check_speeds(
-    ints: IntArray, floats: FloatArray, articulation: Articulation, dt: float
-) -> None:
+def _check_speeds(a: Articulation, dt: float) -> None:
     """Note a joint that turns farther in an engine step than it resolves."""
-    if articulation.speed_reported:
+    if a.speed_reported:
         return
     fastest = 0.0
-    for f in range(articulation.frame_count):
-        joint, speeds = ints[articulation.frame_joint + f], ints[articulation.frame_state + f]
+    for f in range(a.frame_count):
+        joint, speeds = a.frame_joint[f], a.floats[a.frame_state[f] :]
         if joint == REVOLUTE:
-            fastest = max(fastest, abs(floats[speeds + 1]))
+            fastest = max(fastest, abs(speeds[1]))
         elif joint == SPHERICAL:
-            x, y, z = floats[speeds + 4], floats[speeds + 5], floats[speeds + 6]
+            x, y, z = speeds[4], speeds[5], speeds[6]
             fastest = max(fastest, math.sqrt(x * x + y * y + z * z))
-    articulation.steps_for_speed = int(min(fastest * dt / RESOLVED_TURN, 1e6))
-    if articulation.steps_for_speed:
-        articulation.steps_for_speed += 1
+    a.steps_for_speed = int(min(fastest * dt / RESOLVED_TURN, 1e6))
+    if a.steps_for_speed:
+        a.steps_for_speed += 1
 
 
 TRUSTED_DEVIATION = 0.1
@@ -246,45 +231,42 @@ that carries a load at its stop goes to and fro between the two (measured at 0.1
 
 
 @kernel
-def compare_prediction(floats: FloatArray, work: FloatArray, articulation: Articulation) -> None:
+def compare_prediction(a: Articulation) -> None:
     """Compare the velocities after the last step with their prediction."""
-    n, last_dt = articulation.dof_count, floats[articulation.last_dt]
-    velocity, expected = articulation.velocity, articulation.expected_velocity
-    articulation.mispredicted, articulation.uses_motors = 0, 0
+    n, last_dt = a.dof_count, a.last_dt[0]
+    velocity, expected = a.velocity, a.expected_velocity
+    a.mispredicted, a.uses_motors = 0, 0
     if last_dt > 0.0:
         for i in range(n):
-            speed = abs(work[velocity + i])
-            miss = abs(work[velocity + i] - floats[expected + i])
+            speed = abs(velocity[i])
+            miss = abs(velocity[i] - expected[i])
             if not miss <= TRUSTED_DEVIATION * (1.0 + speed):
-                articulation.mispredicted = 1
+                a.mispredicted = 1
             if not miss <= MOTOR_DEVIATION * (1.0 + speed):
-                articulation.uses_motors = 1
+                a.uses_motors = 1
 
 
 # --- solve: islands are built and solved, their results are stored --------------------------------
 
 
 @kernel
-def _flags(ints: IntArray) -> int:
+def _flags(scene: SceneHeader) -> int:
     """Collect the outcomes that follow from the switches of all articulations."""
-    scene, status = scene_at(ints, 0), 0
+    status = 0
     for k in range(scene.articulation_count):
-        articulation = articulation_at(ints, ints[scene.articulations + k])
-        status |= OUTSIDE_LIMIT if articulation.outside_limit else 0
-        status |= EXTERNAL_DRIVE if articulation.external_drive_started else 0
-        status |= LIMIT_EXCEEDED if articulation.overshot_row else 0
-        if articulation.steps_for_speed and not articulation.speed_reported:
+        a = articulation_of(scene, k)
+        status |= OUTSIDE_LIMIT if a.outside_limit else 0
+        status |= EXTERNAL_DRIVE if a.external_drive_started else 0
+        status |= LIMIT_EXCEEDED if a.overshot_row else 0
+        if a.steps_for_speed and not a.speed_reported:
             status |= TOO_FAST
     return status
 
 
 @kernel
 def _solve_one(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    index: IntArray,
-    values: FloatArray,
+    scene: SceneHeader,
+    islands: Islands,
     stages: int,
     number: int,
     contacts: int,
@@ -292,35 +274,33 @@ def _solve_one(
     dt: float,
 ) -> int:
     """Go through some stages of one scene."""
-    scene = scene_at(ints, 0)
-    islands = islands_at(index, 0)
-    last_dt = last_engine_step(ints, floats, dt)
+    last_dt = last_engine_step(scene, dt)
     # The engine looked for contacts when its last substep began.
     since = last_dt / max(scene.substeps, 1)
     if stages & SOLVE_OPEN:
-        open_islands(index, values, contacts, free_bodies, since)
+        open_islands(islands, contacts, free_bodies, since)
     if stages & SOLVE_GATHER and islands.needed == 0:
         for k in range(scene.articulation_count):
-            articulation = articulation_at(ints, ints[scene.articulations + k])
-            articulation.block = -1
-            if articulation.participation != 0:
-                add_articulation(ints, work, articulation, index, values)
+            a = articulation_of(scene, k)
+            a.block = -1
+            if a.participation != 0:
+                add_articulation(a, islands)
         if islands.needed == 0:
-            add_cut_constraints(ints, floats, work, index, values, dt)
-            touch_articulations(ints, work, index, values, number, since)
+            add_cut_constraints(scene, islands, dt)
+            touch_articulations(scene, islands, number, since)
     if stages & SOLVE_ISLANDS and islands.needed == 0:
-        add_contact_rows(index, values, dt, since, dt / last_dt)
-        solve_islands(index, values)
+        add_contact_rows(islands, dt, since, dt / last_dt)
+        solve_islands(islands)
         islands.targets_reduced = 0
     may_reduce = stages & SOLVE_REDUCE_TARGETS and islands.needed == 0
-    if may_reduce and reduce_targets(ints, floats, work, index, values):
+    if may_reduce and reduce_targets(scene, islands):
         islands.targets_reduced = 1
     if stages & SOLVE_FINISH and islands.needed == 0:
         if islands.targets_reduced:
-            solve_islands(index, values)
+            solve_islands(islands)
             islands.targets_reduced = 0
-        status = 0 if store_results(ints, floats, work, index, values, dt) else NOT_FINITE
-        status |= _flags(ints)
+        status = 0 if store_results(scene, islands, dt) else NOT_FINITE
+        status |= _flags(scene)
         return status | (NOT_CONVERGED if islands.unconverged else 0)
     return NEEDS_ROOM if islands.needed else 0
 
@@ -353,14 +333,8 @@ def solve(
     """
     found = 0
     for row in range(len(scenes)):
-        status = _solve_one(
-            ints_at(scenes, row, SCENE.ints),
-            floats_at(scenes, row, SCENE.floats),
-            floats_at(scenes, row, SCENE.work),
-            ints_at(scenes, row, SCENE.island_ints),
-            floats_at(scenes, row, SCENE.island_floats),
-            stages, number, contacts, free_bodies, dt,
-        )  # fmt: skip
+        scene, islands = scene_of(scenes, row), islands_of(scenes, row)
+        status = _solve_one(scene, islands, stages, number, contacts, free_bodies, dt)
         scenes[row, SCENE.status] = status
         found |= status
     return found
@@ -372,64 +346,54 @@ prediction."""
 
 
 @kernel
-def add_cut_constraints(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    index: IntArray,
-    values: FloatArray,
-    dt: float,
-) -> None:
+def add_cut_constraints(scene: SceneHeader, islands: Islands, dt: float) -> None:
     """Add rows of the constraints between articulations that one was cut into."""
-    scene = scene_at(ints, 0)
-    islands = islands_at(index, 0)
     for cut in range(scene.cut_count):
-        sides = scene.cut + CUT.size * cut
-        first = articulation_at(ints, ints[sides + CUT.first])
-        second = articulation_at(ints, ints[sides + CUT.second])
+        sides = scene.cut[CUT.size * cut :]
+        first = articulation_at(scene.ints, scene.floats, scene.work, sides[CUT.first])
+        second = articulation_at(scene.ints, scene.floats, scene.work, sides[CUT.second])
         if first.block < 0 or second.block < 0:
             continue
-        size, local = ints[sides + CUT.row_count], scene.cut_local + 6 * cut
+        size, local = sides[CUT.row_count], scene.cut_local[6 * cut :]
         n, m = first.dof_count, second.dof_count
-        rows, others = reserve(index, size * n), reserve(index, size * m)
+        rows, others = reserve(islands, size * n), reserve(islands, size * m)
         if rows < 0 or others < 0:
             return
         # Scratch of the second articulation: 24 numbers here, a row after them.
         point = second.scratch
-        wrench = point + 8
-        place_point(floats, work, first, ints[sides + CUT.first_frame], local, point + 3)
-        place_point(floats, work, second, ints[sides + CUT.second_frame], local + 3, point)
+        wrench = point[8:]
+        place_point(first, sides[CUT.first_frame], local, point[3:])
+        place_point(second, sides[CUT.second_frame], local[3:], point)
         here, there = first.reference_point, second.reference_point
         for k in range(size):
             gap, drift, compliance = 0.0, 0.0, 0.0
             if k < 3:
-                gap = work[point + k] + work[there + k] - work[point + 3 + k] - work[here + k]
+                gap = point[k] + there[k] - point[3 + k] - here[k]
                 gap = min(max(gap, -CLOSURE_GAP), CLOSURE_GAP)
             for side in range(2):
-                articulation = first if side == 0 else second
-                reference, sign = articulation.reference_point, -1.0 if side == 0 else 1.0
+                a = first if side == 0 else second
+                reference, sign = a.reference_point, -1.0 if side == 0 else 1.0
                 count = n if side == 0 else m
                 row = (rows if side == 0 else others) + count * k
-                _direct_at(work, wrench, point, there, reference, k)
-                part = articulation.scratch + 24
+                _direct_at(wrench, point, there, reference, k)
+                part = a.scratch[24:]
                 for i in range(count):
-                    work[part + i] = 0.0
-                frame = ints[sides + (CUT.first_frame if side == 0 else CUT.second_frame)]
-                add_path(ints, work, articulation, frame, wrench, sign, part)
-                drift += sign * prescribed_rate(ints, work, articulation, frame, wrench)
+                    part[i] = 0.0
+                frame = sides[CUT.first_frame if side == 0 else CUT.second_frame]
+                add_path(a, frame, wrench, sign, part)
+                drift += sign * prescribed_rate(a, frame, wrench)
                 for i in range(count):
-                    values[row + i] = work[part + i]
-                forward_dense(work, articulation.factor, count, part)
+                    islands.floats[row + i] = part[i]
+                forward_dense(a.factor, count, part)
                 for i in range(count):
-                    compliance += work[part + i] * work[part + i]
+                    compliance += part[i] * part[i]
             softness = HARD * max(compliance, 1e-12)
             # Memory: what the row did lately costs nothing.
-            last_dt, lately = floats[first.last_dt], 0.0
+            last_dt, lately = first.last_dt[0], 0.0
             if last_dt > 0.0:
-                lately = floats[scene.cut_impulse + 6 * cut + k] * dt / last_dt
+                lately = scene.cut_impulse[6 * cut + k] * dt / last_dt
             row = add_row(
-                index,
-                values,
+                islands,
                 first.block,
                 rows + n * k,
                 -1,
@@ -439,167 +403,144 @@ def add_cut_constraints(
                 -math.inf,
                 math.inf,
             )
-            index[islands.row_second + row] = second.block
-            index[islands.row_second_jacobian + row] = others + m * k
+            islands.row_second[row] = second.block
+            islands.row_second_jacobian[row] = others + m * k
 
 
 @kernel
 def _direct_at(
-    work: FloatArray, wrench: int, point: int, origin: int, reference: int, k: int
+    wrench: FloatArray, point: FloatArray, origin: FloatArray, reference: FloatArray, k: int
 ) -> None:
     """The spatial force along (k < 3) or about a world axis at a point.
 
     The point is relative to ``origin``, the force about ``reference``.
     """
     for i in range(6):
-        work[wrench + i] = 0.0
+        wrench[i] = 0.0
     if k >= 3:
-        work[wrench + k - 3] = 1.0
+        wrench[k - 3] = 1.0
         return
-    work[wrench + 3 + k] = 1.0
+    wrench[3 + k] = 1.0
     p, q = (k + 1) % 3, (k + 2) % 3
     # r x e_k
-    work[wrench + p] = work[point + q] + work[origin + q] - work[reference + q]
-    work[wrench + q] = -(work[point + p] + work[origin + p] - work[reference + p])
+    wrench[p] = point[q] + origin[q] - reference[q]
+    wrench[q] = -(point[p] + origin[p] - reference[p])
 
 
 @kernel
-def _has_block(ints: IntArray, block: int) -> bool:
+def _has_block(scene: SceneHeader, block: int) -> bool:
     """Tell whether a block is an articulation of a scene."""
-    scene = scene_at(ints, 0)
-    for k in range(scene.articulation_count):
-        if articulation_at(ints, ints[scene.articulations + k]).block == block:
+    for k in range(scene.articulation_count):  # noqa: SIM110  # kernels know no generators
+        if articulation_of(scene, k).block == block:
             return True
     return False
 
 
 @kernel
-def has_only_loops(articulation: Articulation) -> bool:
+def has_only_loops(a: Articulation) -> bool:
     """Tell whether all rows of an articulation are of loops, which the engine closes by itself.
 
     It is told no forces of theirs then: Bricard's linkage of six hinges, whose loop has five more
     conditions than it needs, gained 58 to 3098 J in 10 s by them, at 60 to 240 Hz (measured).
     """
-    return bool(articulation.row_count == 0 and articulation.closure_count > 0)
+    return bool(a.row_count == 0 and a.closure_count > 0)
 
 
 @kernel
-def store_results(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    index: IntArray,
-    values: FloatArray,
-    dt: float,
-) -> bool:
+def store_results(scene: SceneHeader, islands: Islands, dt: float) -> bool:
     """Store impulses and velocities as forces, and as memory of the next step.
 
     Returns:
         True if all forces are finite.
     """
-    scene = scene_at(ints, 0)
-    islands = islands_at(index, 0)
     for number in range(scene.articulation_count):
-        articulation = articulation_at(ints, ints[scene.articulations + number])
-        if articulation.participation != 1 or articulation.block < 0:
+        a = articulation_of(scene, number)
+        if a.participation != 1 or a.block < 0:
             continue
-        n, total = articulation.dof_count, articulation.total_rows
-        place = index[islands.block_place + articulation.block]
+        n, total = a.dof_count, a.total_rows
+        place = islands.block_place[a.block]
         for k in range(n):
-            floats[articulation.expected_velocity + k] = values[islands.velocity + place + k]
-            floats[articulation.persistent_force + k] = 0.0
-            floats[articulation.predicted_contact_force + k] = 0.0
-            work[articulation.row_force + k] = 0.0
-            work[articulation.all_row_force + k] = 0.0
-            work[articulation.joint_force + k] = work[articulation.added_force + k]
-            work[articulation.joint_force + k] += (
-                work[articulation.bias + k] - work[articulation.centred_bias + k]
-            )
-            floats[articulation.compliant_force + k] = 0.0
+            a.expected_velocity[k] = islands.velocity[place + k]
+            a.persistent_force[k] = 0.0
+            a.predicted_contact_force[k] = 0.0
+            a.row_force[k] = 0.0
+            a.all_row_force[k] = 0.0
+            a.joint_force[k] = a.added_force[k]
+            a.joint_force[k] += a.bias[k] - a.centred_bias[k]
+            a.compliant_force[k] = 0.0
         for r in range(total):
-            floats[articulation.last_impulse + r] = 0.0
-        floats[articulation.last_dt] = dt
+            a.last_impulse[r] = 0.0
+        a.last_dt[0] = dt
     for r in range(islands.row_count):
-        source = index[islands.row_source + r]
-        if source < 0 and _has_block(ints, index[islands.row_first + r]):
-            floats[scene.cut_impulse - 1 - source] = values[islands.row_impulse + r]
+        source = islands.row_source[r]
+        if source < 0 and _has_block(scene, islands.row_first[r]):
+            scene.cut_impulse[-1 - source] = islands.row_impulse[r]
     finite = True
     for number in range(scene.articulation_count):
-        articulation = articulation_at(ints, ints[scene.articulations + number])
-        if articulation.participation == 1 and articulation.block >= 0:
-            _store_row_forces(ints, floats, work, index, values, articulation, dt)
-            if articulation.closure_count == 0:
-                keep_momentum(ints, floats, work, articulation, dt)
-            finite &= _write_commands(ints, floats, work, articulation)
+        a = articulation_of(scene, number)
+        if a.participation == 1 and a.block >= 0:
+            _store_row_forces(islands, a, dt)
+            if a.closure_count == 0:
+                keep_momentum(a, dt)
+            finite &= _write_commands(a)
     return finite
 
 
 @kernel
-def _write_commands(
-    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
-) -> bool:
+def _write_commands(a: Articulation) -> bool:
     """Write forces and motors in the order of commands; tell whether all forces are finite."""
-    targets, bounds, finite = articulation.motor_target, articulation.motor_bound, True
-    for k in range(articulation.dof_count):
-        dof = ints[articulation.command_dof + k]
-        command = work[articulation.joint_force + dof]
-        work[targets + k], work[bounds + k] = 0.0, 0.0
-        joint = ints[articulation.frame_joint + ints[articulation.dof_frame + dof]]
-        is_free = floats[articulation.externally_driven + dof] == 0.0
+    targets, bounds, finite = a.motor_target, a.motor_bound, True
+    for k in range(a.dof_count):
+        dof = a.command_dof[k]
+        command = a.joint_force[dof]
+        targets[k], bounds[k] = 0.0, 0.0
+        joint = a.frame_joint[a.dof_frame[dof]]
+        is_free = a.externally_driven[dof] == 0.0
         if not is_free:  # its motor is another one now
-            ints[articulation.own_motor + k] = 0
+            a.own_motor[k] = 0
         is_axis = joint == REVOLUTE or joint == PRISMATIC
-        if articulation.uses_motors and is_axis and is_free:
-            rows = work[articulation.all_row_force + dof]
+        if a.uses_motors and is_axis and is_free:
+            rows = a.all_row_force[dof]
             command -= rows
-            work[targets + k] = floats[articulation.expected_velocity + dof]
-            work[bounds + k] = MOTOR_RESERVE * abs(rows)
+            targets[k] = a.expected_velocity[dof]
+            bounds[k] = MOTOR_RESERVE * abs(rows)
         finite = finite and math.isfinite(command)
-        work[articulation.command + k] = command
+        a.command[k] = command
     return finite
 
 
 @kernel
-def _store_row_forces(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    index: IntArray,
-    values: FloatArray,
-    articulation: Articulation,
-    dt: float,
-) -> None:
+def _store_row_forces(islands: Islands, a: Articulation, dt: float) -> None:
     """Store the forces of an articulation's own rows, and of cut constraints on it."""
-    islands = islands_at(index, 0)
-    block, n = articulation.block, articulation.dof_count
-    tau, forces = articulation.joint_force, articulation.row_force
-    persistent, predicted = articulation.persistent_force, articulation.predicted_contact_force
-    is_loop = has_only_loops(articulation)
+    block, n = a.block, a.dof_count
+    tau, forces = a.joint_force, a.row_force
+    persistent, predicted = a.persistent_force, a.predicted_contact_force
+    is_loop = has_only_loops(a)
     for r in range(islands.row_count):
-        source = index[islands.row_source + r]
-        is_first = index[islands.row_first + r] == block
-        is_second = index[islands.row_second + r] == block
+        source = islands.row_source[r]
+        is_first = islands.row_first[r] == block
+        is_second = islands.row_second[r] == block
         if not (is_first or is_second):
             continue
-        x = values[islands.row_impulse + r]
+        x = islands.row_impulse[r]
         jacobians = islands.row_first_jacobian if is_first else islands.row_second_jacobian
-        row, unit = index[jacobians + r], index[islands.row_unit + r]
+        row, unit = islands.floats[jacobians[r] :], islands.row_unit[r]
         if source >= POINT_CONSTRAINT_ROWS_FROM:
             continue
         if source >= CONTACT_SOURCE:
             for k in range(n):
-                floats[predicted + k] += values[row + k] * x / dt
+                predicted[k] += row[k] * x / dt
             continue
         if source >= 0:
-            floats[articulation.last_impulse + source] = x
-        low, high = values[islands.row_low + r], values[islands.row_high + r]
+            a.last_impulse[source] = x
+        low, high = islands.row_low[r], islands.row_high[r]
         # Only persistent forces can be predicted for the next step: a one-sided limit that
         # chatters made light bodies on long levers gain energy without end.
         lasts = low != 0.0 and high != 0.0
         is_soft = False
-        if 0 <= source < articulation.row_count:
-            is_soft = not math.isinf(floats[articulation.row_stiffness + source])
-            if is_soft and not ints[articulation.row_is_drive + source]:
+        if 0 <= source < a.row_count:
+            is_soft = not math.isinf(a.row_stiffness[source])
+            if is_soft and not a.row_is_drive[source]:
                 # Taken to last, it quadruples the error of a light body's swing (measured).
                 lasts = False
         for k in range(n):
@@ -607,29 +548,27 @@ def _store_row_forces(
             if unit >= 0:
                 part = part if k == unit else 0.0
             else:
-                part *= values[row + k]
+                part *= row[k]
             if part == 0.0:
                 continue
             if is_loop:
-                floats[persistent + k] += part
+                persistent[k] += part
                 continue  # The engine closes it by itself.
-            work[tau + k] += part
-            work[articulation.all_row_force + k] += part
-            if 0 <= source < articulation.row_count:
-                work[forces + k] += part
+            tau[k] += part
+            a.all_row_force[k] += part
+            if 0 <= source < a.row_count:
+                forces[k] += part
             if is_soft:
-                floats[articulation.compliant_force + k] += part
+                a.compliant_force[k] += part
             if lasts:
-                floats[persistent + k] += part
+                persistent[k] += part
 
 
 # --- limits across several axes add no energy -----------------------------------------------------
 
 
 @kernel
-def reduce_targets(
-    ints: IntArray, floats: FloatArray, work: FloatArray, index: IntArray, values: FloatArray
-) -> bool:
+def reduce_targets(scene: SceneHeader, islands: Islands) -> bool:
     """Reduce targets where rows would add more energy than their budget; tell whether any is.
 
     A row that accounts for its curvature asks for what takes its metric to the limit along the
@@ -638,55 +577,45 @@ def reduce_targets(
     for 9.3 m/s instead of 2.7, and added 22 J to a body that had 21 (measured). What several rows
     add together is known after the solve alone. A limit that cannot be met without is exceeded.
     """
-    scene = scene_at(ints, 0)
-    islands = islands_at(index, 0)
     any_reduced = False
     for number in range(scene.articulation_count):
-        articulation = articulation_at(ints, ints[scene.articulations + number])
-        if articulation.is_untouched == 0 or articulation.block < 0:
+        a = articulation_of(scene, number)
+        if a.is_untouched == 0 or a.block < 0:
             continue
-        reductions, can_reduce = articulation.row_reduction, False
-        for r in range(articulation.row_count):
-            can_reduce |= work[reductions + r] != 0.0
+        reductions, can_reduce = a.row_reduction, False
+        for r in range(a.row_count):
+            can_reduce |= reductions[r] != 0.0
         if not can_reduce:
             continue
-        added = _work_of_limits(ints, floats, work, articulation, index, values)
-        if added <= work[articulation.energy_budget]:
+        added = _work_of_limits(a, islands)
+        if added <= a.energy_budget[0]:
             continue
         for q in range(islands.row_count):
-            r = index[islands.row_source + q]
-            is_own = index[islands.row_first + q] == articulation.block
-            if is_own and 0 <= r < articulation.row_count:
-                values[islands.row_target + q] += work[reductions + r]
+            r = islands.row_source[q]
+            is_own = islands.row_first[q] == a.block
+            if is_own and 0 <= r < a.row_count:
+                islands.row_target[q] += reductions[r]
                 any_reduced = True
     return any_reduced
 
 
 @kernel
-def _work_of_limits(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    articulation: Articulation,
-    index: IntArray,
-    values: FloatArray,
-) -> float:
+def _work_of_limits(a: Articulation, islands: Islands) -> float:
     """Work of the hard limits of an articulation in the step [J].
 
     Impulse times mean rate: exact, since the energy of motion changes by the forces of a step times
     the mean of the velocities before and after it.
     """
-    islands = islands_at(index, 0)
     done = 0.0
     for q in range(islands.row_count):
-        r = index[islands.row_source + q]
-        is_own = index[islands.row_first + q] == articulation.block
-        if not is_own or not 0 <= r < articulation.row_count:
+        r = islands.row_source[q]
+        is_own = islands.row_first[q] == a.block
+        if not is_own or not 0 <= r < a.row_count:
             continue
-        is_drive = ints[articulation.row_is_drive + r] != 0
-        if is_drive or not math.isinf(floats[articulation.row_stiffness + r]):
+        is_drive = a.row_is_drive[r] != 0
+        if is_drive or not math.isinf(a.row_stiffness[r]):
             continue
-        before = work[articulation.row_rate + r]
-        after = values[islands.row_speed + q] + work[articulation.row_drift + r]
-        done += 0.5 * values[islands.row_impulse + q] * (before + after)
+        before = a.row_rate[r]
+        after = islands.row_speed[q] + a.row_drift[r]
+        done += 0.5 * islands.row_impulse[q] * (before + after)
     return done

@@ -16,295 +16,272 @@ from gltf_bullet.solver.articulation_arrays import (
     SPHERICAL,
     Articulation,
 )
-from gltf_bullet.transforms import FloatArray, IntArray
+from gltf_bullet.transforms import FloatArray
 
 
 @kernel
-def rotation_from_quat(source: FloatArray, s: int, target: FloatArray, t: int) -> None:
+def rotation_from_quat(quat: FloatArray, rotation: FloatArray) -> None:
     """Matrix [3, 3] at ``target[t]`` of the quaternion xyzw at ``source[s]``."""
-    x, y, z, w = source[s], source[s + 1], source[s + 2], source[s + 3]
+    x, y, z, w = quat[0], quat[1], quat[2], quat[3]
     scale = 2.0 / (x * x + y * y + z * z + w * w)
-    target[t] = 1.0 - scale * (y * y + z * z)
-    target[t + 1] = scale * (x * y - z * w)
-    target[t + 2] = scale * (x * z + y * w)
-    target[t + 3] = scale * (x * y + z * w)
-    target[t + 4] = 1.0 - scale * (x * x + z * z)
-    target[t + 5] = scale * (y * z - x * w)
-    target[t + 6] = scale * (x * z - y * w)
-    target[t + 7] = scale * (y * z + x * w)
-    target[t + 8] = 1.0 - scale * (x * x + y * y)
+    rotation[0] = 1.0 - scale * (y * y + z * z)
+    rotation[1] = scale * (x * y - z * w)
+    rotation[2] = scale * (x * z + y * w)
+    rotation[3] = scale * (x * y + z * w)
+    rotation[4] = 1.0 - scale * (x * x + z * z)
+    rotation[5] = scale * (y * z - x * w)
+    rotation[6] = scale * (x * z - y * w)
+    rotation[7] = scale * (y * z + x * w)
+    rotation[8] = 1.0 - scale * (x * x + y * y)
 
 
 @kernel
-def multiply(a: FloatArray, i: int, b: FloatArray, j: int, target: FloatArray, t: int) -> None:
+def multiply(a: FloatArray, b: FloatArray, target: FloatArray) -> None:
     """``target = a @ b`` of matrices [3, 3]; the target is neither of them."""
     for row in range(0, 9, 3):
         for column in range(3):
-            target[t + row + column] = (
-                a[i + row] * b[j + column]
-                + a[i + row + 1] * b[j + 3 + column]
-                + a[i + row + 2] * b[j + 6 + column]
+            target[row + column] = (
+                a[row] * b[column] + a[row + 1] * b[3 + column] + a[row + 2] * b[6 + column]
             )
 
 
 @kernel
-def multiply_back(a: FloatArray, i: int, b: FloatArray, j: int, target: FloatArray, t: int) -> None:
+def multiply_back(a: FloatArray, b: FloatArray, target: FloatArray) -> None:
     """``target = a @ b.T`` of matrices [3, 3]; the target is neither of them."""
     for row in range(3):
         for column in range(3):
-            target[t + 3 * row + column] = (
-                a[i + 3 * row] * b[j + 3 * column]
-                + a[i + 3 * row + 1] * b[j + 3 * column + 1]
-                + a[i + 3 * row + 2] * b[j + 3 * column + 2]
+            target[3 * row + column] = (
+                a[3 * row] * b[3 * column]
+                + a[3 * row + 1] * b[3 * column + 1]
+                + a[3 * row + 2] * b[3 * column + 2]
             )
 
 
 @kernel
-def place_frames(
-    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
-) -> None:
+def place_frames(a: Articulation) -> None:
     """Poses of all frames and motions of all degrees of freedom, from the coordinates."""
-    count = articulation.frame_count
-    parents, joints = articulation.frame_parent, articulation.frame_joint
-    states, dofs = articulation.frame_state, articulation.frame_first_dof
-    links, poses = articulation.link, articulation.pose
-    axes, reference = articulation.axis, articulation.reference_point
-    scratch = articulation.scratch
+    count = a.frame_count
+    parents, joints = a.frame_parent, a.frame_joint
+    states, dofs = a.frame_state, a.frame_first_dof
+    links, poses = a.link, a.pose
+    axes, reference = a.axis, a.reference_point
+    scratch = a.scratch
     # Near the articulation: far from the world's origin, differences of large numbers cost digits.
-    root = ints[states + articulation.reference_frame]
-    offset = articulation.reference_offset
-    rotation_from_quat(floats, root + 3, work, scratch)
+    root = a.floats[states[a.reference_frame] :]
+    offset = a.reference_offset
+    rotation_from_quat(root[3:], scratch)
     for k in range(3):
-        work[reference + k] = (
-            floats[root + k]
-            + work[scratch + 3 * k] * floats[offset]
-            + work[scratch + 3 * k + 1] * floats[offset + 1]
-            + work[scratch + 3 * k + 2] * floats[offset + 2]
+        reference[k] = (
+            root[k]
+            + scratch[3 * k] * offset[0]
+            + scratch[3 * k + 1] * offset[1]
+            + scratch[3 * k + 2] * offset[2]
         )
     for f in range(count):
-        joint, parent = ints[joints + f], ints[parents + f]
-        link, s = links + LINK.size * f, ints[states + f]
-        pose = poses + POSE.size * f
-        rotation, origin, com = pose + POSE.rotation, pose + POSE.origin, pose + POSE.com
+        joint, parent = joints[f], parents[f]
+        link, s = links[LINK.size * f :], a.floats[states[f] :]
+        pose = poses[POSE.size * f :]
+        rotation, origin, com = pose[POSE.rotation :], pose[POSE.origin :], pose[POSE.com :]
         if joint == FLOATING:
             # The engine tells the pose of the inertial frame.
-            rotation_from_quat(floats, s + 3, work, scratch)
-            multiply_back(work, scratch, floats, link + LINK.inertial, work, rotation)
+            rotation_from_quat(s[3:], scratch)
+            multiply_back(scratch, link[LINK.inertial :], rotation)
             for k in range(3):
-                work[com + k] = floats[s + k] - work[reference + k]
+                com[k] = s[k] - reference[k]
             for k in range(3):
-                work[origin + k] = work[com + k] - (
-                    work[rotation + 3 * k] * floats[link + LINK.com]
-                    + work[rotation + 3 * k + 1] * floats[link + LINK.com + 1]
-                    + work[rotation + 3 * k + 2] * floats[link + LINK.com + 2]
+                origin[k] = com[k] - (
+                    rotation[3 * k] * link[LINK.com]
+                    + rotation[3 * k + 1] * link[LINK.com + 1]
+                    + rotation[3 * k + 2] * link[LINK.com + 2]
                 )
         elif joint == ANCHOR:
-            rotation_from_quat(floats, s + 3, work, rotation)
+            rotation_from_quat(s[3:], rotation)
             for k in range(3):
-                work[origin + k] = floats[s + k] - work[reference + k]
-                work[com + k] = work[origin + k]
+                origin[k] = s[k] - reference[k]
+                com[k] = origin[k]
         else:
-            _place_link(floats, work, poses + POSE.size * parent, pose, link, joint, s, scratch)
+            _place_link(poses[POSE.size * parent :], pose, link, joint, s, scratch)
             for k in range(3):
-                work[com + k] = (
-                    work[origin + k]
-                    + work[rotation + 3 * k] * floats[link + LINK.com]
-                    + work[rotation + 3 * k + 1] * floats[link + LINK.com + 1]
-                    + work[rotation + 3 * k + 2] * floats[link + LINK.com + 2]
+                com[k] = (
+                    origin[k]
+                    + rotation[3 * k] * link[LINK.com]
+                    + rotation[3 * k + 1] * link[LINK.com + 1]
+                    + rotation[3 * k + 2] * link[LINK.com + 2]
                 )
-        _turn_inertia(floats, work, link, pose, scratch)
-        dof = ints[dofs + f]
+        _turn_inertia(link, pose, scratch)
+        dof = dofs[f]
         if dof >= 0 and joint != ANCHOR:
-            _write_motions(floats, work, joint, pose, link, axes + 6 * dof)
+            _write_motions(joint, pose, link, axes[6 * dof :])
 
 
 @kernel
 def _place_link(
-    floats: FloatArray,
-    work: FloatArray,
-    above: int,
-    pose: int,
-    link: int,
+    above: FloatArray,
+    pose: FloatArray,
+    link: FloatArray,
     joint: int,
-    s: int,
-    scratch: int,
+    s: FloatArray,
+    scratch: FloatArray,
 ) -> None:
     """Rotation and origin of a link from those of its parent and its own coordinate."""
-    rotation, origin = pose + POSE.rotation, pose + POSE.origin
-    parent = above + POSE.rotation
+    rotation, origin = pose[POSE.rotation :], pose[POSE.origin :]
+    parent = above[POSE.rotation :]
     for k in range(3):
-        work[origin + k] = (
-            work[above + POSE.origin + k]
-            + work[parent + 3 * k] * floats[link + LINK.translation]
-            + work[parent + 3 * k + 1] * floats[link + LINK.translation + 1]
-            + work[parent + 3 * k + 2] * floats[link + LINK.translation + 2]
+        origin[k] = (
+            above[POSE.origin + k]
+            + parent[3 * k] * link[LINK.translation]
+            + parent[3 * k + 1] * link[LINK.translation + 1]
+            + parent[3 * k + 2] * link[LINK.translation + 2]
         )
     if joint == FIXED or joint == PRISMATIC:
-        multiply(work, parent, floats, link + LINK.rotation, work, rotation)
+        multiply(parent, link[LINK.rotation :], rotation)
         if joint == PRISMATIC:
             for k in range(3):
-                work[origin + k] += floats[s] * (
-                    work[rotation + 3 * k] * floats[link + LINK.axis]
-                    + work[rotation + 3 * k + 1] * floats[link + LINK.axis + 1]
-                    + work[rotation + 3 * k + 2] * floats[link + LINK.axis + 2]
+                origin[k] += s[0] * (
+                    rotation[3 * k] * link[LINK.axis]
+                    + rotation[3 * k + 1] * link[LINK.axis + 1]
+                    + rotation[3 * k + 2] * link[LINK.axis + 2]
                 )
         return
-    multiply(work, parent, floats, link + LINK.rotation, work, scratch)
+    multiply(parent, link[LINK.rotation :], scratch)
     if joint == REVOLUTE:
-        half = 0.5 * floats[s]
+        half = 0.5 * s[0]
         sine = math.sin(half)
         for k in range(3):
-            work[scratch + 9 + k] = sine * floats[link + LINK.axis + k]
-        work[scratch + 12] = math.cos(half)
-        rotation_from_quat(work, scratch + 9, work, scratch + 13)
+            scratch[9 + k] = sine * link[LINK.axis + k]
+        scratch[12] = math.cos(half)
+        rotation_from_quat(scratch[9:], scratch[13:])
     else:
         # A ball turns about the axes of its link's inertia: R q R^T.
-        inertial = link + LINK.inertial
-        rotation_from_quat(floats, s, work, scratch + 13)
-        multiply(work, scratch, floats, inertial, work, rotation)
-        multiply(work, rotation, work, scratch + 13, work, scratch)
-        multiply_back(work, scratch, floats, inertial, work, rotation)
+        inertial = link[LINK.inertial :]
+        rotation_from_quat(s, scratch[13:])
+        multiply(scratch, inertial, rotation)
+        multiply(rotation, scratch[13:], scratch)
+        multiply_back(scratch, inertial, rotation)
         return
-    multiply(work, scratch, work, scratch + 13, work, rotation)
+    multiply(scratch, scratch[13:], rotation)
 
 
 @kernel
-def _turn_inertia(floats: FloatArray, work: FloatArray, link: int, pose: int, scratch: int) -> None:
+def _turn_inertia(link: FloatArray, pose: FloatArray, scratch: FloatArray) -> None:
     """Inertia about the centre of mass in world axes."""
-    inertia = pose + POSE.inertia
-    if floats[link + LINK.mass] == 0.0:
+    inertia = pose[POSE.inertia :]
+    if link[LINK.mass] == 0.0:
         for k in range(6):
-            work[inertia + k] = 0.0
+            inertia[k] = 0.0
         return
-    multiply(work, pose + POSE.rotation, floats, link + LINK.inertial, work, scratch)
+    multiply(pose[POSE.rotation :], link[LINK.inertial :], scratch)
     for k in range(6):
         i = k if k < 3 else (k - 3) // 2
         j = k if k < 3 else (1 if k == 3 else 2)
         total = 0.0
         for axis in range(3):
-            total += (
-                floats[link + LINK.inertia + axis]
-                * work[scratch + 3 * i + axis]
-                * work[scratch + 3 * j + axis]
-            )
-        work[inertia + k] = total
+            total += link[LINK.inertia + axis] * scratch[3 * i + axis] * scratch[3 * j + axis]
+        inertia[k] = total
 
 
 @kernel
-def _write_motions(
-    floats: FloatArray, work: FloatArray, joint: int, pose: int, link: int, axis: int
-) -> None:
+def _write_motions(joint: int, pose: FloatArray, link: FloatArray, axis: FloatArray) -> None:
     """Spatial motions of a joint's degrees of freedom: 1, 3 (ball) or 6 (base)."""
-    rotation = pose + POSE.rotation
+    rotation = pose[POSE.rotation :]
     if joint == FLOATING:
         for k in range(36):
-            work[axis + k] = 0.0
+            axis[k] = 0.0
         for k in range(3):
-            work[axis + 6 * k + 3 + k] = 1.0
-            turn = axis + 18 + 6 * k
-            work[turn + k] = 1.0
+            axis[6 * k + 3 + k] = 1.0
+            turn = axis[18 + 6 * k :]
+            turn[k] = 1.0
             # com x e_k
             p, q = (k + 1) % 3, (k + 2) % 3
-            work[turn + 3 + p] = work[pose + POSE.com + q]
-            work[turn + 3 + q] = -work[pose + POSE.com + p]
+            turn[3 + p] = pose[POSE.com + q]
+            turn[3 + q] = -pose[POSE.com + p]
         return
     count = 3 if joint == SPHERICAL else 1
     for n in range(count):
-        at = axis + 6 * n
+        at = axis[6 * n :]
         if joint == SPHERICAL:
-            column = link + LINK.inertial + n
-            u, v, w = floats[column], floats[column + 3], floats[column + 6]
-            x = work[rotation] * u + work[rotation + 1] * v + work[rotation + 2] * w
-            y = work[rotation + 3] * u + work[rotation + 4] * v + work[rotation + 5] * w
-            z = work[rotation + 6] * u + work[rotation + 7] * v + work[rotation + 8] * w
+            column = link[LINK.inertial + n :]
+            u, v, w = column[0], column[3], column[6]
+            x = rotation[0] * u + rotation[1] * v + rotation[2] * w
+            y = rotation[3] * u + rotation[4] * v + rotation[5] * w
+            z = rotation[6] * u + rotation[7] * v + rotation[8] * w
         else:
             u, v, w = (
-                floats[link + LINK.axis],
-                floats[link + LINK.axis + 1],
-                floats[link + LINK.axis + 2],
+                link[LINK.axis],
+                link[LINK.axis + 1],
+                link[LINK.axis + 2],
             )
-            x = work[rotation] * u + work[rotation + 1] * v + work[rotation + 2] * w
-            y = work[rotation + 3] * u + work[rotation + 4] * v + work[rotation + 5] * w
-            z = work[rotation + 6] * u + work[rotation + 7] * v + work[rotation + 8] * w
+            x = rotation[0] * u + rotation[1] * v + rotation[2] * w
+            y = rotation[3] * u + rotation[4] * v + rotation[5] * w
+            z = rotation[6] * u + rotation[7] * v + rotation[8] * w
         if joint == PRISMATIC:
-            work[at], work[at + 1], work[at + 2] = 0.0, 0.0, 0.0
-            work[at + 3], work[at + 4], work[at + 5] = x, y, z
+            at[0], at[1], at[2] = 0.0, 0.0, 0.0
+            at[3], at[4], at[5] = x, y, z
         else:
             px, py, pz = (
-                work[pose + POSE.origin],
-                work[pose + POSE.origin + 1],
-                work[pose + POSE.origin + 2],
+                pose[POSE.origin],
+                pose[POSE.origin + 1],
+                pose[POSE.origin + 2],
             )
-            work[at], work[at + 1], work[at + 2] = x, y, z
-            work[at + 3] = py * z - pz * y
-            work[at + 4] = pz * x - px * z
-            work[at + 5] = px * y - py * x
+            at[0], at[1], at[2] = x, y, z
+            at[3] = py * z - pz * y
+            at[4] = pz * x - px * z
+            at[5] = px * y - py * x
 
 
 @kernel
-def gather_velocities(
-    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
-) -> None:
+def gather_velocities(a: Articulation) -> None:
     """Velocities of all degrees of freedom, from the state that was read."""
-    count = articulation.frame_count
-    joints, states = articulation.frame_joint, articulation.frame_state
-    dofs, velocity = articulation.frame_first_dof, articulation.velocity
+    count = a.frame_count
+    joints, states = a.frame_joint, a.frame_state
+    dofs, velocity = a.frame_first_dof, a.velocity
     for f in range(count):
-        dof, s, joint = ints[dofs + f], ints[states + f], ints[joints + f]
+        dof, s, joint = dofs[f], a.floats[states[f] :], joints[f]
         if dof < 0:
             continue
         if joint == SPHERICAL:
             for k in range(3):
-                work[velocity + dof + k] = floats[s + 4 + k]
+                velocity[dof + k] = s[4 + k]
         elif joint == FLOATING:
             for k in range(6):
-                work[velocity + dof + k] = floats[s + 7 + k]
+                velocity[dof + k] = s[7 + k]
         else:
-            work[velocity + dof] = floats[s + 1]
+            velocity[dof] = s[1]
 
 
 @kernel
-def move_frames(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    articulation: Articulation,
-    velocity: int,
-    twist: int,
-) -> None:
+def move_frames(a: Articulation, velocity: FloatArray, twist: FloatArray) -> None:
     """Twists [f, 6] from the velocities at ``velocity``; anchors move as prescribed."""
-    count = articulation.frame_count
-    joints, states = articulation.frame_joint, articulation.frame_state
-    parents, dofs = articulation.frame_parent, articulation.frame_first_dof
-    poses, axes = articulation.pose, articulation.axis
+    count = a.frame_count
+    joints, states = a.frame_joint, a.frame_state
+    parents, dofs = a.frame_parent, a.frame_first_dof
+    poses, axes = a.pose, a.axis
     for f in range(count):
-        at, joint, dof = twist + 6 * f, ints[joints + f], ints[dofs + f]
+        at, joint, dof = twist[6 * f :], joints[f], dofs[f]
         if joint == ANCHOR:
-            s, p = ints[states + f], poses + POSE.size * f + POSE.origin
-            wx, wy, wz = floats[s + 10], floats[s + 11], floats[s + 12]
-            work[at], work[at + 1], work[at + 2] = wx, wy, wz
+            s, p = a.floats[states[f] :], poses[POSE.size * f + POSE.origin :]
+            wx, wy, wz = s[10], s[11], s[12]
+            at[0], at[1], at[2] = wx, wy, wz
             # v - w x p: of the point at the reference.
-            work[at + 3] = floats[s + 7] - (wy * work[p + 2] - wz * work[p + 1])
-            work[at + 4] = floats[s + 8] - (wz * work[p] - wx * work[p + 2])
-            work[at + 5] = floats[s + 9] - (wx * work[p + 1] - wy * work[p])
+            at[3] = s[7] - (wy * p[2] - wz * p[1])
+            at[4] = s[8] - (wz * p[0] - wx * p[2])
+            at[5] = s[9] - (wx * p[1] - wy * p[0])
             continue
-        parent = ints[parents + f]
+        parent = parents[f]
         for k in range(6):
-            work[at + k] = work[twist + 6 * parent + k] if parent >= 0 else 0.0
+            at[k] = twist[6 * parent + k] if parent >= 0 else 0.0
         if dof < 0:
             continue
         size = 6 if joint == FLOATING else (3 if joint == SPHERICAL else 1)
         for n in range(dof, dof + size):
-            rate = work[velocity + n]
+            rate = velocity[n]
             for k in range(6):
-                work[at + k] += rate * work[axes + 6 * n + k]
+                at[k] += rate * axes[6 * n + k]
 
 
 @kernel
-def follow_state(
-    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
-) -> None:
+def follow_state(a: Articulation) -> None:
     """Poses and velocities of all frames, from the state that was read."""
-    place_frames(ints, floats, work, articulation)
-    gather_velocities(ints, floats, work, articulation)
-    move_frames(ints, floats, work, articulation, articulation.velocity, articulation.twist)
+    place_frames(a)
+    gather_velocities(a)
+    move_frames(a, a.velocity, a.twist)

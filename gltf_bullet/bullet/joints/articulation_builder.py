@@ -163,6 +163,7 @@ def _pack_articulation(
         "scratch": scratch_size(n),
     }  # fmt: skip
     values = {**given, **tree, **rows, "participation": 1, "block": -1}
+    values["first_state"] = given["state"]
     return pack(Articulation, columns, counts, values)
 
 

@@ -59,8 +59,8 @@ class ClosedLoops:
         self._client_id, self._grips = articulation.client_id, tuple(grips)
         self._is_shifted = np.zeros(len(grips), dtype=bool)
         arena, record = articulation.arena, articulation.record
-        self._first_pose = arena.record(record).pose
-        self._first_shift = arena.record(record).closure_shift
+        self._first_pose = record.places["pose"].where.start
+        self._first_shift = record.places["closure_shift"].where.start
         self._shifts = arena.view(record, "closure_shift")
         self._poses = arena.view(record, "pose")
 

@@ -166,11 +166,11 @@ class SceneArrays:
     @property
     def header(self) -> SceneHeader:
         """The record of the scene; what is set there acts."""
-        return scene_at(self.ints, 0)
+        return scene_at(*self.arrays, 0)
 
     def record(self, layout: ArticulationLayout) -> Articulation:
         """The record of an articulation; what is set there acts."""
-        return articulation_at(self.ints, layout.offset)
+        return articulation_at(*self.arrays, layout.offset)
 
     def view(self, layout: ArticulationLayout, name: str) -> FloatArray:
         """A view of a table of floats or of work, such as ``pose`` or ``velocity``."""

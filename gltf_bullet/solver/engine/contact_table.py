@@ -285,13 +285,13 @@ def _read_bodies(
         marks[marked.states + k] = ints[known.states + k]
     for k in range(3 * known.link_count):
         marks[marked.numbers + k] = ints[known.numbers + k]
-    free = islands_at(index, 0).free
+    free = islands_at(index, values, 0).free
     for k in range(FREE.size * known.free_count):
-        values[free + k] = floats[known.free_values + k]
+        free[k] = floats[known.free_values + k]
     for k in range(known.free_count):
         body, moves = ints[known.free_bodies + 2 * k], ints[known.free_bodies + 2 * k + 1]
-        at = free + FREE.size * k
-        if body >= 0 and not _read_free(engine, client, body, moves, values, at, dt, gx, gy, gz):
+        at = FREE.size * k
+        if body >= 0 and not _read_free(engine, client, body, moves, free, at, dt, gx, gy, gz):
             return False
     return True
 

@@ -140,7 +140,7 @@ def find_load(
         has_force |= abs(values[load + i]) * dt > _ROUNDING * scale
     frame, change, spin = body + FREE.frame, body + FREE.found, was + 10
     momentum, gained, moment = body + FREE.momentum, body + FREE.explicit, 0.0
-    rotation_from_quat(values, was + 3, values, frame)
+    rotation_from_quat(values[was + 3 :], values[frame:])
     for i in range(3):
         values[change + i] = values[body + FREE.spin + i] - values[spin + i]
         turned += abs(values[spin + i]) + abs(values[change + i])

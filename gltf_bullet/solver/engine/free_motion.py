@@ -98,9 +98,9 @@ def _turn(values: FloatArray, body: int, spin: int, time: float) -> None:
     half = body + FREE.half
     values[half], values[half + 1], values[half + 2] = factor * x, factor * y, factor * z
     values[half + 3] = math.cos(0.5 * angle)
-    rotation_from_quat(values, half, values, body + FREE.turn)
+    rotation_from_quat(values[half:], values[body + FREE.turn :])
     frame, turned = body + FREE.frame, body + FREE.turned
-    multiply(values, body + FREE.turn, values, frame, values, turned)
+    multiply(values[body + FREE.turn :], values[frame:], values[turned:])
 
 
 @kernel
@@ -151,7 +151,7 @@ def find_torque(values: FloatArray, body: int, dt: float) -> bool:
     if (x * x + y * y + z * z) * dt <= values[body + FREE.slow]:
         return False
     frame, turned = body + FREE.frame, body + FREE.turned
-    rotation_from_quat(values, body + FREE.rotation, values, frame)
+    rotation_from_quat(values[body + FREE.rotation :], values[frame:])
     if not _drifts(values, body, dt):
         return False
     torque, momentum, found = (
@@ -330,7 +330,7 @@ def _add_rays(engine: Engine, command: int, values: FloatArray, body: int, dt: f
         spin += values[body + FREE.spin + i] * values[body + FREE.spin + i]
     turn *= turned_share(dt * math.sqrt(spin))
     frame, turned = body + FREE.frame, body + FREE.turned
-    rotation_from_quat(values, body + FREE.rotation, values, frame)
+    rotation_from_quat(values[body + FREE.rotation :], values[frame:])
     _turn(values, body, body + FREE.spin, turn)
     ray = HEADER.ray
     at = values.ctypes.data + 8 * ray

@@ -17,7 +17,6 @@ from gltf_bullet.numba_aot import (
     size_of,
 )
 from gltf_bullet.solver import scene_table
-from gltf_bullet.solver.articulation_arrays import scene_at
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine.calls import (
     BODY_SIZE,
@@ -58,7 +57,7 @@ from gltf_bullet.solver.outcomes import (
     STEPPED,
     WENT_FAR,
 )  # fmt: skip
-from gltf_bullet.solver.scene_table import SCENE
+from gltf_bullet.solver.scene_table import SCENE, scene_of
 from gltf_bullet.solver.triggers.layout import FIND, FOLLOW
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -329,14 +328,14 @@ def _is_known_world(scenes: IntTable, engine: Engine, client: int) -> bool:
 @kernel
 def has_joints(scenes: IntTable, row: int) -> bool:
     """Tell whether a scene has anything to solve."""
-    return bool(scene_at(ints_at(scenes, row, SCENE.ints), 0).articulation_count > 0)
+    return bool(scene_of(scenes, row).articulation_count > 0)
 
 
 @kernel
 def _begin_part(scenes: IntTable, part: int) -> None:
     """Tell the solve which engine step of a step the coming one is."""
     for row in range(len(scenes)):
-        scene_at(ints_at(scenes, row, SCENE.ints), 0).part = part
+        scene_of(scenes, row).part = part
 
 
 @kernel

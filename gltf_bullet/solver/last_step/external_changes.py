@@ -17,7 +17,7 @@ from gltf_bullet.solver.articulation_arrays import (
     Articulation,
     scene_at,
 )
-from gltf_bullet.transforms import FloatArray, IntArray
+from gltf_bullet.transforms import FloatArray
 
 SAME = 1e-9
 """[m, rad, and per second] and share, by which sums of the same numbers may differ."""
@@ -30,15 +30,15 @@ LARGEST_TURN = 0.7
 
 
 @kernel
-def remember_state(floats: FloatArray, articulation: Articulation, is_over: bool) -> None:
+def remember_state(a: Articulation, is_over: bool) -> None:
     """Remember the coordinates and velocities of an articulation.
 
     ``is_over``: no step lies between this and the next reading.
     """
-    last, states = articulation.last_state, articulation.state
-    for k in range(articulation.state_size):
-        floats[last + k] = floats[states + k]
-    floats[articulation.is_at_last_state] = 1.0 if is_over else 0.0
+    last, states = a.last_state, a.state
+    for k in range(a.state_size):
+        last[k] = states[k]
+    a.is_at_last_state[0] = 1.0 if is_over else 0.0
 
 
 @kernel
@@ -47,10 +47,10 @@ def _differ(one: float, other: float) -> bool:
 
 
 @kernel
-def _turn_between(floats: FloatArray, one: int, other: int) -> float:
+def _turn_between(one: FloatArray, other: FloatArray) -> float:
     """Angle between two rotations xyzw [rad]."""
-    x, y, z, w = floats[one], floats[one + 1], floats[one + 2], floats[one + 3]
-    p, q, r, s = floats[other], floats[other + 1], floats[other + 2], floats[other + 3]
+    x, y, z, w = one[0], one[1], one[2], one[3]
+    p, q, r, s = other[0], other[1], other[2], other[3]
     i = s * x - p * w - (q * z - r * y)
     j = s * y - q * w - (r * x - p * z)
     k = s * z - r * w - (p * y - q * x)
@@ -58,68 +58,68 @@ def _turn_between(floats: FloatArray, one: int, other: int) -> float:
 
 
 @kernel
-def _is_elsewhere(floats: FloatArray, place: int, before: int, size: int, way: float) -> bool:
+def _is_elsewhere(place: FloatArray, before: FloatArray, size: int, way: float) -> bool:
     """Tell whether coordinates are not where velocities, ``size`` numbers on, have led."""
-    for k in range(size):
-        if _differ(floats[place + k], floats[before + k] + way * floats[place + size + k]):
+    for k in range(size):  # noqa: SIM110  # kernels know no generators
+        if _differ(place[k], before[k] + way * place[size + k]):
             return True
     return False
 
 
 @kernel
-def _is_turned(floats: FloatArray, place: int, before: int, spin: int, way: float) -> bool:
+def _is_turned(place: FloatArray, before: FloatArray, spin: FloatArray, way: float) -> bool:
     """Tell whether a rotation deviates from where its spin leads in a time."""
-    x, y, z = floats[spin], floats[spin + 1], floats[spin + 2]
+    x, y, z = spin[0], spin[1], spin[2]
     expected = way * math.sqrt(x * x + y * y + z * z)
     if expected > LARGEST_TURN:
         return False
-    return abs(_turn_between(floats, place, before) - expected) > TURNED * (1.0 + expected)
+    return abs(_turn_between(place, before) - expected) > TURNED * (1.0 + expected)
 
 
 @kernel
-def _is_set(ints: IntArray, floats: FloatArray, articulation: Articulation) -> bool:
+def _is_set(a: Articulation) -> bool:
     """Tell whether coordinates or velocities were set since :func:`remember_state`."""
-    scene = scene_at(ints, 0)
-    is_over = floats[articulation.is_at_last_state] != 0.0
-    way = 0.0 if is_over else floats[articulation.last_dt]
+    scene = scene_at(a.ints, a.floats, a.work, 0)
+    is_over = a.is_at_last_state[0] != 0.0
+    way = 0.0 if is_over else a.last_dt[0]
     if not is_over and (way <= 0.0 or scene.substeps > 1):
         return False
-    shift = articulation.last_state - articulation.state
-    for f in range(articulation.frame_count):
-        joint = ints[articulation.frame_joint + f]
-        place = ints[articulation.frame_state + f]
-        before, size, first = place + shift, 0, 0
+    for f in range(a.frame_count):
+        joint = a.frame_joint[f]
+        place = a.floats[a.frame_state[f] :]
+        before = a.last_state[a.frame_state[f] - a.first_state :]
+        size, first = 0, 0
         if joint == REVOLUTE or joint == PRISMATIC:
             size, first = 1, 1
-            if _is_elsewhere(floats, place, before, 1, way):
+            if _is_elsewhere(place, before, 1, way):
                 return True
         elif joint == SPHERICAL:
             size, first = 3, 4
-            if _is_turned(floats, place, before, place + 4, way):
+            if _is_turned(place, before, place[4:], way):
                 return True
         elif joint == FLOATING:
             size, first = 6, 7
             for k in range(3):
-                if _differ(floats[place + k], floats[before + k] + way * floats[place + 7 + k]):
+                if _differ(place[k], before[k] + way * place[7 + k]):
                     return True
-            if _is_turned(floats, place + 3, before + 3, place + 10, way):
+            if _is_turned(place[3:], before[3:], place[10:], way):
                 return True
         if is_over:
             for k in range(first, first + size):
-                if _differ(floats[place + k], floats[before + k]):
+                if _differ(place[k], before[k]):
                     return True
     return False
 
 
 @kernel
-def detect_external_change(ints: IntArray, floats: FloatArray, articulation: Articulation) -> bool:
+def detect_external_change(a: Articulation) -> bool:
     """Detect a changed state, and forget what was predicted of it; return whether it was changed.
 
     Its change of momentum is no external force.
     """
-    articulation.state_set_by_user = 0
-    if not _is_set(ints, floats, articulation):
+    a.state_set_by_user = 0
+    if not _is_set(a):
         return False
-    articulation.state_set_by_user = 1
-    articulation.mispredicted, articulation.uses_motors = 0, 0
+    a.state_set_by_user = 1
+    a.mispredicted, a.uses_motors = 0, 0
     return True

@@ -5,7 +5,13 @@ from __future__ import annotations
 import math
 
 from gltf_bullet.numba_aot import entry, kernel
-from gltf_bullet.solver.articulation_arrays import POSE, articulation_at, scene_at
+from gltf_bullet.solver.articulation_arrays import (
+    POSE,
+    SceneHeader,
+    articulation_at,
+    articulation_of,
+    scene_at,
+)
 from gltf_bullet.solver.tree_kinematics import multiply, place_frames, rotation_from_quat
 from gltf_bullet.solver.triggers import layout
 from gltf_bullet.solver.triggers.layout import (
@@ -28,7 +34,7 @@ FAST_SHARE = 0.5
 
 @kernel
 def _follow_frame(
-    ints: IntArray, work: FloatArray, table: IntArray, numbers: FloatArray, f: int
+    scene: SceneHeader, table: IntArray, numbers: FloatArray, f: int
 ) -> None:
     """Place a frame after the step, and keep its place before it."""
     triggers = triggers_at(table, 0)
@@ -44,21 +50,20 @@ def _follow_frame(
     elif kind == layout.FREE:
         pose = triggers.free_pose + 7 * first
         scratch = triggers.scratch
-        rotation_from_quat(numbers, pose + 3, numbers, scratch)
+        rotation_from_quat(numbers[pose + 3 :], numbers[scratch:])
         _attach(numbers, scratch, numbers[pose], numbers[pose + 1], numbers[pose + 2], local, now)
     elif kind == layout.LINK:
-        articulation = articulation_at(ints, first)
-        pose = articulation.pose + POSE.size * table[source + SOURCE.second]
-        scratch, origin = triggers.scratch, pose + POSE.origin
-        reference = articulation.reference_point
+        a = articulation_at(scene.ints, scene.floats, scene.work, first)
+        pose, reference = a.pose[POSE.size * table[source + SOURCE.second] :], a.reference_point
+        scratch = triggers.scratch
         for k in range(9):
-            numbers[scratch + k] = work[pose + POSE.rotation + k]
+            numbers[scratch + k] = pose[POSE.rotation + k]
         _attach(
             numbers,
             scratch,
-            work[origin] + work[reference],
-            work[origin + 1] + work[reference + 1],
-            work[origin + 2] + work[reference + 2],
+            pose[POSE.origin] + reference[0],
+            pose[POSE.origin + 1] + reference[1],
+            pose[POSE.origin + 2] + reference[2],
             local,
             now,
         )
@@ -69,7 +74,7 @@ def _attach(
     numbers: FloatArray, rotation: int, x: float, y: float, z: float, local: int, now: int
 ) -> None:
     """``now`` is the frame at x, y, z with that rotation, times the local one."""
-    multiply(numbers, rotation, numbers, local, numbers, now)
+    multiply(numbers[rotation:], numbers[local:], numbers[now:])
     _apply(numbers, rotation, local + 9, now + 9)
     numbers[now + 9] += x
     numbers[now + 10] += y
@@ -96,19 +101,15 @@ def _apart(numbers: FloatArray, a: int, b: int) -> float:
 
 
 @kernel
-def _follow(
-    ints: IntArray, floats: FloatArray, work: FloatArray, table: IntArray, numbers: FloatArray
-) -> None:
+def _follow(scene: SceneHeader, table: IntArray, numbers: FloatArray) -> None:
     """Place all frames; note which volumes moved and which frames of colliders are fast."""
     triggers = triggers_at(table, 0)
     if triggers.is_jointed:
-        scene = scene_at(ints, 0)
         for k in range(scene.articulation_count):
-            articulation = articulation_at(ints, ints[scene.articulations + k])
-            place_frames(ints, floats, work, articulation)
+            place_frames(articulation_of(scene, k))
     triggers.volumes_move = triggers.fast_count = 0
     for f in range(triggers.frame_count):
-        _follow_frame(ints, work, table, numbers, f)
+        _follow_frame(scene, table, numbers, f)
         frame = triggers.frame + FRAME.size * f
         now, before = frame + FRAME.now, frame + FRAME.before
         if f < triggers.collider_frame_count:
@@ -164,7 +165,7 @@ def _place_parts(table: IntArray, numbers: FloatArray) -> None:
         # The box before the step first, in place of that after it.
         for now in (FRAME.before, FRAME.now):
             center = part + (PART.now if now == FRAME.now else PART.before)
-            multiply(numbers, frame + now, numbers, part + PART.axes, numbers, axes)
+            multiply(numbers[frame + now :], numbers[part + PART.axes :], numbers[axes:])
             for k in range(3):
                 reach = 0.0
                 for m in range(3):
@@ -235,7 +236,7 @@ def _state(table: IntArray, numbers: FloatArray, v: int, c: int) -> int:
             return layout.UNSURE
         frame = triggers.frame + FRAME.size * table[place + PLACE.frame]
         scratch, local = triggers.scratch, collider + PART.axes
-        multiply(numbers, frame + FRAME.now, numbers, local, numbers, scratch)
+        multiply(numbers[frame + FRAME.now :], numbers[local:], numbers[scratch:])
         other = collider + PART.halves
         if boxes_overlap(x, y, z, numbers, axes, halves, scratch, other):
             return layout.TOUCHES
@@ -361,7 +362,7 @@ def watch(
     """
     triggers = triggers_at(table, 0)
     if stages & FOLLOW:
-        _follow(ints, floats, work, table, numbers)
+        _follow(scene_at(ints, floats, work, 0), table, numbers)
         if triggers.fast_count and _may_have_jumped(table, numbers, dt):
             return -1
     if stages & FIND:

@@ -306,7 +306,7 @@ class JointSolver:
         if status & outcomes.OUTSIDE_LIMIT:
             for articulation in self.articulations:
                 articulation.refresh_native_limits()
-        self.warnings.report(status, self.islands.index)
+        self.warnings.report(status, self.islands.record)
         if not is_applied:
             self.io.apply()
         self.note(dt, gravity)

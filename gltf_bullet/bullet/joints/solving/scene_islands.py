@@ -17,7 +17,7 @@ from gltf_bullet.numba_aot import IntTable, addresses
 from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.articulation_arrays import PARTICIPATION
 from gltf_bullet.solver.entries import prepare, solve
-from gltf_bullet.solver.islands import FREE, allocate, islands_at
+from gltf_bullet.solver.islands import FREE, Islands, allocate, islands_at
 from gltf_bullet.solver.scene_table import (
     PREPARE_ROWS,
     SCENE,
@@ -63,6 +63,11 @@ class SceneIslands:
         """The numbers of :attr:`row`, read and written at a quarter of NumPy's cost."""
         self.place: Sequence[int] = addresses(self.row[0])
         """Address and length of :attr:`row`."""
+
+    @property
+    def record(self) -> Islands:
+        """The record of the islands, as the last solve has left them."""
+        return islands_at(self.index, self._values, 0)
 
     def _row_of(self, arena: SceneArrays) -> IntTable:
         """Return the row of a scene's arrays with these islands."""
@@ -197,13 +202,12 @@ class SceneIslands:
                 )
             )
             count = touching.fill(self.index, self._values)
-        start = islands_at(self.index, 0).free
-        self._values[start : start + len(numbers)] = numbers
+        self.record.free[: len(numbers)] = numbers
         return count
 
     def make_room(self, *room: int) -> None:
         """Allocate larger arrays; ``room``: blocks, rows, contacts, free bodies and velocities."""
-        islands = islands_at(self.index, 0)
+        islands = self.record
         floats = max(
             int(islands.capacity - islands.first),
             int(_SPARE * (islands.needed - islands.first)),

@@ -11,7 +11,7 @@ from gltf_bullet.bullet.joints.articulation_builder import is_engine_constraint
 from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, note, warning
 from gltf_bullet.planning.joints.rows import RowMetric
 from gltf_bullet.solver import outcomes
-from gltf_bullet.solver.islands import islands_at
+from gltf_bullet.solver.islands import Islands
 from gltf_bullet.transforms import IntArray
 
 FORCES_NOT_FOUND = warning(
@@ -61,12 +61,12 @@ class StepWarnings:
         """Issues so far."""
         return self._issues
 
-    def report(self, status: int, index: IntArray) -> None:
-        """Report the outcome of a solve; ``index``: integers of its islands."""
+    def report(self, status: int, islands: Islands) -> None:
+        """Report the outcome of a solve of ``islands``."""
         if status & outcomes.EXTERNAL_DRIVE:
             self._name_taken_over()
         if status & outcomes.NOT_CONVERGED:
-            self._name_unconverged(index)
+            self._name_unconverged(islands)
         if status & outcomes.LIMIT_EXCEEDED:
             self._name_left()
         if status & outcomes.TOO_FAST:
@@ -121,13 +121,11 @@ class StepWarnings:
                 unit = "rad" if is_angle else "m"
                 self._report(JOINT_LIMIT_LEFT, planned.joint.node, gap=gap, unit=unit)
 
-    def _name_unconverged(self, index: IntArray) -> None:
-        """Report a body of each island without converged forces, from the islands' integers."""
-        islands = islands_at(index, 0)
-        labels = index[islands.block_label :]
+    def _name_unconverged(self, islands: Islands) -> None:
+        """Report a body of each island without converged forces."""
         for articulation in self._articulations:
             block = articulation.arena.record(articulation.record).block
-            if block >= 0 and labels[block] == islands.unconverged_label:
+            if block >= 0 and islands.block_label[block] == islands.unconverged_label:
                 self._report(FORCES_NOT_FOUND, _body_at(articulation, 0))
 
     def name_open_loops(self) -> None:
