@@ -54,11 +54,10 @@ def kernel(function: Function) -> Function:
 
 RECORDS: dict[str, np.dtype[Any]] = {}
 """Types of records, by the names that annotations have for them."""
-RECORD_READERS: dict[Callable[..., Any], tuple[str, ...]] = {}
-"""Functions that yield a record: its name, and the names of the arrays of its tables if it is to
-know them."""
+RECORD_READERS: dict[Callable[..., Any], str] = {}
+"""Functions that yield a record, and the name of the record."""
 RECORD_ARRAYS: dict[str, dict[str, str]] = {}
-"""Names of the arrays that records with tables know, and their annotations."""
+"""Arrays that the tables of records are in: their names and annotations, by name of the record."""
 TABLES: dict[str, dict[str, Table]] = {}
 """Tables of records, by name."""
 
@@ -89,13 +88,22 @@ class Table(NamedTuple):
     """The part of the array that it is packed into."""
 
 
+class _Array(NamedTuple):
+    """One of the arrays that tables are in: no field."""
+
+
+def array() -> Any:
+    """Declare an array that a record's tables are in, by its name; see :func:`record_reader`."""
+    return _Array()
+
+
 def cells(*shape: int) -> Any:
     """Declare a field as an array of a fixed shape inside of the record itself."""
     return Cells(shape)
 
 
 def record(declared: type[Kind]) -> type[Kind]:
-    """Declare a record: each annotation of the class is a field, in their order.
+    """Declare a record: each annotation of the class is a field, in their order, but for arrays.
 
     A field takes the eight bytes of an ``int`` or a ``float``, or those of as many as
     :func:`cells` says. Kernels read it by name, at the cost of a number of an array. A field with a
@@ -107,13 +115,18 @@ def record(declared: type[Kind]) -> type[Kind]:
     if declared.__name__ in RECORDS:
         raise ValueError(f"there is a record of the name {declared.__name__}")
     fields: list[Any] = []
-    tables = TABLES[declared.__name__] = {}
+    tables: dict[str, Table] = {}
+    arrays: dict[str, str] = {}
     for name, kind in declared.__annotations__.items():
         value = getattr(declared, name, None)
         more = (tuple(value),) if isinstance(value, Cells) else ()
+        if isinstance(value, _Array):
+            arrays[name] = kind
+            continue
         if isinstance(value, Table):
             tables[name] = value
         fields.append((name, np.int64 if isinstance(value, Table) else _FIELDS[kind], *more))
+    TABLES[declared.__name__], RECORD_ARRAYS[declared.__name__] = tables, arrays
     RECORDS[declared.__name__] = np.dtype((np.record, np.dtype(fields, align=True)))
     return declared
 
@@ -129,39 +142,26 @@ def place_of(declared: type, name: str) -> int:
     return int(fields[name][1]) // 8
 
 
-def record_reader(declared: type[Kind], *arrays: str) -> Callable[..., Kind]:
+def record_reader(declared: type[Kind]) -> Callable[..., Kind]:
     """Make the function that yields the record which begins at a number of an array.
 
-    What is set in the record is set in the array. The function must be called by the name of a
-    global of the kernel's module.
-
-    Args:
-        declared: The record.
-        arrays: Names of the arrays that its tables are in, the record itself in the first one. The
-            function takes them in this order, then the number; a table is read from the record as
-            its numbers then, in place, and an array by its name. Without any, the function takes
-            one array and the number, and a table is read as its offset.
+    It takes the array and the number. Of a record that declares arrays it takes these, in their
+    order, the record itself being in the first one: each table is read as its numbers then, where
+    they are. Otherwise a table is read as its offset. What is set in the record is set in the
+    array. The function must be called by the name of a global of the kernel's module.
     """
     name, kind, size = declared.__name__, RECORDS[declared.__name__], size_of(declared)
-    counts = _counts_of(declared)
+    arrays, counts = RECORD_ARRAYS[name], _counts_of(declared)
 
-    def read(array: IntArray | FloatArray, offset: int) -> Any:
-        return array.reshape(-1)[offset : offset + size].view(kind)[0]
-
-    def read_with_tables(*given: Any) -> Any:
+    def read(*given: Any) -> Any:
         *values, offset = given
-        numbers = values[0][offset : offset + size].view(kind)
+        numbers = values[0].reshape(-1)[offset : offset + size].view(kind)
+        if not arrays:
+            return numbers[0]
         return _WithTables(numbers, dict(zip(arrays, values, strict=True)), TABLES[name], counts)
 
-    if not arrays:
-        RECORD_READERS[read] = (name,)
-        return read
-    kinds = {
-        table.array: declared.__annotations__[field] for field, table in TABLES[name].items()
-    }
-    RECORD_ARRAYS[name] = {array: kinds.get(array, "FloatArray") for array in arrays}
-    RECORD_READERS[read_with_tables] = (name, *arrays)
-    return read_with_tables
+    RECORD_READERS[read] = name
+    return read
 
 
 def _counts_of(declared: type) -> dict[str, str]:

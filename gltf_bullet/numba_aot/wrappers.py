@@ -47,7 +47,7 @@ def wrappers(entry: str, kinds: Sequence[str], mangled: str) -> str:
 
 
 def _c_function(entry: str, kinds: Sequence[str], mangled: str) -> str:
-    """Calls Numba's function as Numba does: an array is address and length, a table nine numbers."""
+    """Calls Numba's function as Numba does: an array is two numbers, a table nine."""
     taken: list[str] = []
     passed, lines = ["ptr %result", "ptr %error"], []
     for k, kind in enumerate(kinds):

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gltf_bullet.numba_aot import kernel, place_of, record, record_reader
+from gltf_bullet.numba_aot import array, kernel, place_of, record, record_reader
 from gltf_bullet.solver.tables import FLOATS, INTS, MEMORY, WORK, count, offsets, table
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -82,6 +82,10 @@ CUT, LINK, POSE = offsets(_Cut), offsets(_Link), offsets(_Pose)
 class SceneHeader:
     """All articulations of a scene."""
 
+    ints: IntArray = array()
+    floats: FloatArray = array()
+    work: FloatArray = array()
+
     articulation_count: int = count("a")
     articulations: IntArray = table(INTS, "a")
     """Offset of the record of each articulation."""
@@ -100,6 +104,10 @@ class SceneHeader:
 @record
 class Articulation:
     """One articulation: a forest of links, its rows, and its share of a step."""
+
+    ints: IntArray = array()
+    floats: FloatArray = array()
+    work: FloatArray = array()
 
     # --- counts ---
 
@@ -371,8 +379,8 @@ class Articulation:
     """Forces that the engine's motors exerted in the last step, in the order of commands."""
 
 
-scene_at = record_reader(SceneHeader, INTS, FLOATS, WORK)
-articulation_at = record_reader(Articulation, INTS, FLOATS, WORK)
+scene_at = record_reader(SceneHeader)
+articulation_at = record_reader(Articulation)
 
 
 @kernel

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gltf_bullet.numba_aot import kernel, record, record_reader
+from gltf_bullet.numba_aot import array, kernel, record, record_reader
 from gltf_bullet.solver.articulation_arrays import Articulation
 from gltf_bullet.solver.tables import FLOATS, INTS, Column, offsets, pack, table
 from gltf_bullet.solver.tree_kinematics import rotation_from_quat
@@ -92,6 +92,9 @@ SIDE, CONTACT, FREE = offsets(_Side), offsets(_Contact), offsets(_Free)
 class Islands:
     """All islands of a step."""
 
+    ints: IntArray = array()
+    floats: FloatArray = array()
+
     block_count: int
     row_count: int
     contact_count: int
@@ -165,7 +168,7 @@ class Islands:
     """M v of the free velocities."""
 
 
-islands_at = record_reader(Islands, INTS, FLOATS)
+islands_at = record_reader(Islands)
 
 CONTACT_SOURCE = 1 << 40
 """Rows from this number on belong to contacts."""

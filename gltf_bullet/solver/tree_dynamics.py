@@ -155,10 +155,7 @@ def accelerate_frames(a: Articulation, velocity: FloatArray, twist: FloatArray) 
         wx, wy, wz = t[0], t[1], t[2]
         if joint == ANCHOR or joint == FLOATING:
             # v x w of the point that the velocity belongs to: it does not accelerate.
-            if joint == ANCHOR:
-                v = a.floats[states[f] + 7 :]
-            else:
-                v = velocity[dof:]
+            v = a.floats[states[f] + 7 :] if joint == ANCHOR else velocity[dof:]
             vx, vy, vz = v[0], v[1], v[2]
             at[0], at[1], at[2] = 0.0, 0.0, 0.0
             at[3] = vy * wz - vz * wy

@@ -12,7 +12,6 @@ from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, 
 from gltf_bullet.planning.joints.rows import RowMetric
 from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.islands import Islands
-from gltf_bullet.transforms import IntArray
 
 FORCES_NOT_FOUND = warning(
     "FORCES_NOT_FOUND",

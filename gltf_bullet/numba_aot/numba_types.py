@@ -1,0 +1,238 @@
+"""Numba's types of what kernels work on: numbers in memory, and records that know their tables.
+
+Numba's own arrays have seven parts each, a third of the instructions that LLVM is given moves these
+about, and no function may return one without Numba's allocator.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeAlias
+
+import numba
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import extending
+from numba.core import typeconv
+from numba.core.typing import templates
+from numba.np import arrayobj
+
+from gltf_bullet.numba_aot.declarations import RECORD_ARRAYS, RECORDS, TABLES
+
+# Numba says little about types.
+_types: Any = numba.types
+_extending: Any = extending
+_templates: Any = templates
+_arrays: Any = arrayobj
+_typeconv: Any = typeconv
+_Lowering: TypeAlias = Callable[..., Callable[[Any], Any]]
+_lower: _Lowering = _extending.lower_builtin
+_lower_attribute: _Lowering = _extending.lower_getattr_generic
+
+# --- types ----------------------------------------------------------------------------------------
+
+
+class _Numbers(_types.Type):  # type: ignore[misc]
+    """Numbers of eight bytes, side by side in memory: an address and a length."""
+
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
+        super().__init__(name=f"Numbers({kind})")
+
+    def can_convert_from(self, _context: Any, other: Any) -> Any:
+        """Small arrays inside of records are numbers as well."""
+        is_array = isinstance(other, _types.Array) and other.layout == "C"
+        return _typeconv.Conversion.safe if is_array and other.dtype == self.kind else None
+
+
+@_extending.register_model(_Numbers)
+class _NumbersModel(_extending.models.StructModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, made: Any) -> None:
+        members = [("data", _types.CPointer(made.kind)), ("size", _types.int64)]
+        super().__init__(manager, made, members)
+
+
+class _Tables(_types.Type):  # type: ignore[misc]
+    """A record and the arrays that its tables are in: an address each."""
+
+    def __init__(self, name: str) -> None:
+        self.record = record_type(name)
+        self.arrays = RECORD_ARRAYS[name]
+        self.tables = TABLES[name]
+        super().__init__(name=f"Tables({name})")
+
+
+@_extending.register_model(_Tables)
+class _TablesModel(_extending.models.StructModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, made: Any) -> None:
+        members = [("record", _types.voidptr)]
+        members += [(name, _types.CPointer(_KINDS[kind])) for name, kind in made.arrays.items()]
+        super().__init__(manager, made, members)
+
+
+_KINDS = {"IntArray": _types.int64, "FloatArray": _types.float64}
+NUMBERS = {name: _Numbers(kind) for name, kind in _KINDS.items()}
+_TYPES = {
+    **NUMBERS,
+    "IntTable": _types.int64[:, ::1],
+    "int": _types.int64,
+    "float": _types.float64,
+    "bool": _types.boolean,
+}
+"""Numba's types of the annotations in kernels; all others are records."""
+
+
+@cache
+def record_type(name: str) -> Any:
+    """Numba's type of a record: a pointer into the array that holds it."""
+    return numba.from_dtype(RECORDS[name])
+
+
+@cache
+def type_of(kind: str) -> Any:
+    """Numba's type of what is annotated so."""
+    if kind in _TYPES:
+        return _TYPES[kind]
+    return _Tables(kind) if RECORD_ARRAYS[kind] else record_type(kind)
+
+
+# --- what they are made of, and what can be done with them ----------------------------------------
+
+_UNKNOWN = 2**63 - 1
+"""Length of a table: kernels know it from the counts."""
+
+
+def value_of(context: Any, builder: Any, kind: Any, *parts: Any) -> Any:
+    """A value of one of the types above, of its parts: of numbers address and length."""
+    value = ir.Constant(context.get_value_type(kind), ir.Undefined)
+    for k, part in enumerate(parts):
+        value = builder.insert_value(value, part, k)
+    return value
+
+
+def data_of(builder: Any, numbers: Any) -> Any:
+    """The address of numbers."""
+    return builder.extract_value(numbers, 0)
+
+
+@_templates.infer_global(operator.getitem)
+class _GetNumbers(_templates.AbstractTemplate):  # type: ignore[misc]
+    def generic(self, arguments: Any, _named: Any) -> Any:
+        numbers, index = arguments
+        if not isinstance(numbers, _Numbers):
+            return None
+        if isinstance(index, _types.SliceType):
+            return _templates.signature(numbers, numbers, index)
+        is_one = isinstance(index, _types.Integer)
+        return _templates.signature(numbers.kind, numbers, _types.int64) if is_one else None
+
+
+@_templates.infer_global(operator.setitem)
+class _SetNumber(_templates.AbstractTemplate):  # type: ignore[misc]
+    def generic(self, arguments: Any, _named: Any) -> Any:
+        numbers, index, _value = arguments
+        if not (isinstance(numbers, _Numbers) and isinstance(index, _types.Integer)):
+            return None
+        return _templates.signature(_types.none, numbers, _types.int64, numbers.kind)
+
+
+@_templates.infer_global(len)
+class _CountNumbers(_templates.AbstractTemplate):  # type: ignore[misc]
+    def generic(self, arguments: Any, _named: Any) -> Any:
+        is_counted = isinstance(arguments[0], _Numbers)
+        return _templates.signature(_types.int64, *arguments) if is_counted else None
+
+
+@_templates.infer_getattr
+class _NumbersAttributes(_templates.AttributeTemplate):  # type: ignore[misc]
+    """``numbers.ctypes.data`` is their address."""
+
+    key = _Numbers
+
+    def generic_resolve(self, numbers: Any, name: str) -> Any:
+        return {"ctypes": numbers, "data": _types.int64}.get(name)
+
+
+@_lower_attribute(_Numbers)
+def _get_address(context: Any, builder: Any, _kind: Any, value: Any, name: str) -> Any:
+    if name == "ctypes":
+        return value
+    return builder.ptrtoint(data_of(builder, value), context.get_value_type(_types.int64))
+
+
+@_lower(operator.getitem, _Numbers, _types.int64)
+def _get_number(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+    return builder.load(builder.gep(data_of(builder, values[0]), [values[1]]))
+
+
+@_lower(operator.setitem, _Numbers, _types.int64, _types.Any)
+def _set_number(_context: Any, builder: Any, _signature: Any, values: Any) -> None:
+    builder.store(values[2], builder.gep(data_of(builder, values[0]), [values[1]]))
+
+
+@_lower(operator.getitem, _Numbers, _types.SliceType)
+def _get_numbers(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    """A part of the numbers, where they are: nothing is copied or checked."""
+    data, size = (builder.extract_value(values[0], k) for k in range(2))
+    start, stop = (builder.extract_value(values[1], k) for k in range(2))
+    end = builder.select(builder.icmp_signed("<", stop, size), stop, size)
+    part = builder.gep(data, [start]), builder.sub(end, start)
+    return value_of(context, builder, signature.args[0], *part)
+
+
+@_lower(len, _Numbers)
+def _count_numbers(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+    return builder.extract_value(values[0], 1)
+
+
+def _numbers_of_array(context: Any, builder: Any, from_: Any, to: Any, value: Any) -> Any:
+    array = _arrays.make_array(from_)(context, builder, value)
+    return value_of(context, builder, to, array.data, array.nitems)
+
+
+_extending.lower_cast(_types.Array, _Numbers)(_numbers_of_array)
+
+
+@_templates.infer_getattr
+class _TablesAttributes(_templates.AttributeTemplate):  # type: ignore[misc]
+    """A table is its numbers; all else is as the record has it."""
+
+    key = _Tables
+
+    def generic_resolve(self, tables: Any, name: str) -> Any:
+        kind = tables.tables.get(name)
+        if kind is None and name not in tables.arrays:
+            return tables.record.typeof(name)
+        return NUMBERS[tables.arrays[name if kind is None else kind.array]]
+
+
+def _record_of(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    pointer = context.get_value_type(kind.record)
+    return builder.bitcast(builder.extract_value(value, 0), pointer)
+
+
+@_lower_attribute(_Tables)
+def _get_field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
+    """A number of the record, the numbers of a table, or an array."""
+    array = kind.tables[name].array if name in kind.tables else name
+    found = None
+    if name not in kind.arrays:
+        record = _record_of(context, builder, kind, value)
+        found = context.get_getattr(kind.record, name)(context, builder, kind.record, record, name)
+    if array not in kind.arrays:
+        return found
+    data = builder.extract_value(value, 1 + list(kind.arrays).index(array))
+    data = data if found is None else builder.gep(data, [found])
+    size = context.get_constant(_types.int64, _UNKNOWN)
+    return value_of(context, builder, NUMBERS[kind.arrays[array]], data, size)
+
+
+def _set_field(context: Any, builder: Any, signature: Any, values: Any, name: str) -> None:
+    kind, value = signature.args
+    record = _record_of(context, builder, kind, values[0])
+    set_field = context.get_setattr(name, _templates.signature(_types.none, kind.record, value))
+    set_field(builder, (record, values[1]))
+
+
+_extending.lower_setattr_generic(_Tables)(_set_field)
