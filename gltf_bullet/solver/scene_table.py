@@ -52,8 +52,8 @@ class _SceneColumns(NamedTuple):
     """Integers that say what is read of a scene and applied to it."""
     ownership: int = 2
     """Integers that tell a scene's bodies from others with the same ids."""
-    touches: int = 2
-    """Integers of the contact tables: see ``engine.contact_table``."""
+    contacts: int = 2
+    """Integers of the memory of contacts: see ``engine.contact_reading``."""
     status: int = 1
     """Outcome of the solve."""
     touching: int = 1
@@ -102,7 +102,7 @@ def row_of(
     index: IntArray = _NO_INTS,
     values: FloatArray = _NO_FLOATS,
     engine: tuple[IntArray, IntArray, IntArray] = (_NO_INTS, _NO_INTS, _NO_INTS),
-    touches: IntArray = _NO_INTS,
+    contacts: IntArray = _NO_INTS,
     sense: IntArray = _NO_INTS,
     free: FloatArray = _NO_FLOATS,
     slip: FloatArray = _NO_FLOATS,
@@ -111,7 +111,7 @@ def row_of(
 
     It holds addresses: whoever keeps it keeps the arrays as well.
     """
-    arrays = addresses(ints, floats, work, index, values, *engine, touches)
+    arrays = addresses(ints, floats, work, index, values, *engine, contacts)
     return np.array(
         [[*arrays, 0, 0, *addresses(sense), 0, *addresses(free, slip), 0, 1, 0]], dtype=np.int64
     )

@@ -12,7 +12,6 @@ import gltf_bullet as gb
 from gltf_bullet.bullet.exchange.library import SWITCH
 from gltf_bullet.bullet.joints import joint_steps
 from gltf_bullet.numba_aot import IntTable
-from gltf_bullet.solver.islands import islands_at
 from gltf_bullet.solver.outcomes import NOT_CONVERGED
 from gltf_bullet.solver.scene_table import SCENE
 from tests.physics.rings import even_ring
@@ -174,9 +173,9 @@ def test_forces_that_were_not_found_are_named_once(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv(SWITCH, "0")
 
     def unsettled(table: IntTable, *arguments: object) -> int:
-        index = scene.core.world.articulations.solver.islands.index
+        islands = scene.core.world.articulations.solver.islands
         found = int(solve(table, *arguments))  # type: ignore[arg-type]
-        islands_at(index, 0).unconverged_label = 0
+        islands.record.unconverged_label = 0
         table[:, SCENE.status] |= NOT_CONVERGED
         return found
 

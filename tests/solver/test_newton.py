@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
@@ -46,7 +48,7 @@ class Problem:
         """Velocities, impulses and iterations of the kernels."""
         blocks, rows, n = len(self.sizes), len(self.rows), len(self.free)
         index, values = layout.allocate(blocks, rows, 0, 0, n, 200 + 40 * n * n)
-        islands = islands_at(index, 0)
+        islands = islands_at(index, values, 0)
         top = int(islands.first)
 
         def put(numbers: np.ndarray) -> int:
@@ -55,15 +57,15 @@ class Problem:
             top += numbers.size
             return top - numbers.size
 
-        def fill(start: int, numbers: object, array: np.ndarray) -> None:
-            array[start : start + len(numbers)] = numbers
+        def fill(table: np.ndarray, numbers: Sequence[float] | np.ndarray) -> None:
+            table[: len(numbers)] = numbers
 
         islands.block_count, islands.row_count = blocks, rows
-        fill(islands.block_size, self.sizes, index)
-        fill(islands.block_place, self.places, index)
+        fill(islands.block_size, self.sizes)
+        fill(islands.block_place, self.places)
         parts = [slice(p, p + s) for p, s in zip(self.places, self.sizes, strict=True)]
-        fill(islands.block_mass, [put(self.mass[part, part]) for part in parts], index)
-        for start, numbers in (
+        fill(islands.block_mass, [put(self.mass[part, part]) for part in parts])
+        for table, numbers in (
             (islands.row_target, self.target),
             (islands.row_softness, self.softness),
             (islands.row_low, self.low),
@@ -71,24 +73,23 @@ class Problem:
             (islands.free_velocity, self.free),
             (islands.present_velocity, self.now),
         ):
-            fill(start, numbers, values)
-        fill(islands.row_first, [first for first, _ in self.pairs], index)
-        fill(islands.row_second, [second for _, second in self.pairs], index)
-        fill(islands.row_unit, [-1] * rows, index)
-        for side, start in enumerate((islands.row_first_jacobian, islands.row_second_jacobian)):
+            fill(table, numbers)
+        fill(islands.row_first, [first for first, _ in self.pairs])
+        fill(islands.row_second, [second for _, second in self.pairs])
+        fill(islands.row_unit, [-1] * rows)
+        for side, table in enumerate((islands.row_first_jacobian, islands.row_second_jacobian)):
             places = [
                 put(self.rows[r, parts[pair[side]]]) if pair[side] >= 0 else 0
                 for r, pair in enumerate(self.pairs)
             ]
-            fill(start, places, index)
+            fill(table, places)
         islands.top = top
         nothing = np.zeros(size_of(SceneHeader), dtype=np.int64), np.zeros(0), np.zeros(0)
         solve(row_of(*nothing, index, values), SOLVE_ISLANDS, 0, 0, 0, 0.01)
         assert islands.needed == 0
         assert islands.unconverged == 0
-        v = values[islands.velocity : islands.velocity + n].copy()
-        start = islands.row_impulse
-        return v, values[start : start + rows].copy(), int(islands.iterations)
+        v, impulses = islands.velocity[:n].copy(), islands.row_impulse[:rows].copy()
+        return v, impulses, int(islands.iterations)
 
     def expected(self) -> np.ndarray:
         """Impulses: the dual is bounded least squares, which scipy solves by active sets."""

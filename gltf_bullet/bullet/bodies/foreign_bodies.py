@@ -35,7 +35,7 @@ def read_free_body(
         linear, angular = pybullet.getBaseVelocity(body, client_id)
     info = pybullet.getDynamicsInfo(body, link, client_id)
     mass, friction, (x, y, z) = info[:3]
-    if mass == 0.0 or (link >= 0 and _is_welded(client_id, body, link)):
+    if mass == 0.0 or (link >= 0 and is_welded(client_id, body, link)):
         return (*com, *rotation, *_IMMOVABLE, *linear, *angular, *gain), friction
     if link < 0 and not is_rigid:
         joints = pybullet.getNumJoints(body, physicsClientId=client_id)
@@ -52,7 +52,7 @@ def is_immovable(values: tuple[float, ...]) -> bool:
     return values[7] == 0.0
 
 
-def _is_welded(client_id: int, body: int, link: int) -> bool:
+def is_welded(client_id: int, body: int, link: int) -> bool:
     """Return True if all joints between a link and the base are fixed."""
     while link >= 0:
         info = pybullet.getJointInfo(body, link, physicsClientId=client_id)

@@ -41,7 +41,11 @@ from gltf_bullet.solver.engine.calls import (
     user_data,
 )
 from gltf_bullet.solver.engine.commands import apply_commands
-from gltf_bullet.solver.engine.contact_table import free_bodies_of, has_contacts, reuse_contacts
+from gltf_bullet.solver.engine.contact_reading import (
+    free_bodies_of,
+    has_contacts,
+    read_contacts,
+)
 from gltf_bullet.solver.engine.free_steps import after_part, before_part
 from gltf_bullet.solver.engine.slip import watch_slip
 from gltf_bullet.solver.outcomes import (
@@ -233,9 +237,9 @@ def _find_contacts(
     for row in range(len(scenes) if count else 0):
         if not has_contacts(engine, ints_at(scenes, row, SCENE.plan)):
             continue
-        known = reuse_contacts(
+        known = read_contacts(
             engine, client,
-            ints_at(scenes, row, SCENE.touches),
+            ints_at(scenes, row, SCENE.contacts),
             ints_at(scenes, row, SCENE.island_ints),
             floats_at(scenes, row, SCENE.island_floats),
             dt, gx, gy, gz,
@@ -257,7 +261,7 @@ def _free_bodies(scenes: IntTable, row: int) -> int:
     """Count of the free bodies in the contact table that a scene uses."""
     if scenes[row, SCENE.touching] == 0:
         return 0
-    return int(free_bodies_of(ints_at(scenes, row, SCENE.touches)))
+    return int(free_bodies_of(ints_at(scenes, row, SCENE.contacts)))
 
 
 @kernel

@@ -10,26 +10,25 @@ is on: a scene's, the user's free body or robot, or one end of the user's constr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.foreign_bodies import is_immovable, read_free_body
 from gltf_bullet.bullet.exchange.contact_memory import (
-    FoundContacts,
+    ContactArrays,
     between_links,
     with_body_ids,
 )
 from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.bullet.session import EngineLink
+from gltf_bullet.bullet.joints.solving.world_bodies import WorldBodyTable
 from gltf_bullet.bullet.state import link_state
 from gltf_bullet.cached_properties import cached_property
-from gltf_bullet.solver import contact_following as following
-from gltf_bullet.solver.contact_following import ENDS, PASSES_ON, ROW_SIZE, SORT, SPREAD, WRITE
+from gltf_bullet.solver.contact_following import FOLLOW, ROW_SIZE, WRITE
 from gltf_bullet.solver.entries import follow_contacts
 from gltf_bullet.solver.islands import CONTACT, FREE, POINT_CONSTRAINT_MARK
 from gltf_bullet.transforms import FloatArray, IntArray, Pose, cross, matrices_from_quats
@@ -193,67 +192,7 @@ class ForeignConstraints:
         return Pose(rotation, position)
 
 
-# --- Bodies with contacts that no scene solves, as tables for the solve ---------------------------
-
-Load: TypeAlias = Callable[[int, int, Sequence[float]], Sequence[float] | None]
-"""Returns the gains [6] by external forces of a moving link (body, link, its FREE.size numbers), or
-``None``.
-"""
-
-_WORLD = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE.size - 7))
-"""Values of the immovable world as a free body."""
-_PADDING = (0.0,) * (FREE.size - FREE.inertia)
-_NO_SPIN = (0.0,) * 3
-
-
-class FreeSide(NamedTuple):
-    """A body, or one of its links, that no scene solves."""
-
-    number: int
-    """Number, in the order of addition."""
-    state: int
-    """PASSES_ON if contacts are followed through it, else ENDS."""
-    friction: float
-
-
-class FreeSides:
-    """The bodies of one step that no scene solves, each read once."""
-
-    def __init__(self, client_id: int, gain: Sequence[float], load: Load) -> None:
-        """``gain``: change of velocity by gravity within the step [m/s], shape [3]."""
-        self._client_id, self._gain, self._load = client_id, gain, load
-        self.values: list[float] = []
-        """FREE.size numbers per body."""
-        self.by_link: dict[EngineLink, FreeSide] = {}
-        """Bodies by id and link; -1 for all links of a body that moves as a whole."""
-
-    def add(self, body: int, link: int, gravity_factor: float | None) -> FreeSide:
-        """Add a body of a scene, by its gravity factor, or the user's body or link.
-
-        Body -1 is the world, an end of constraints.
-        """
-        known = self.by_link.get((body, link))
-        if known is None:
-            known = self.by_link[body, link] = self._read(body, link, gravity_factor)
-        return known
-
-    def _read(self, body: int, link: int, gravity_factor: float | None) -> FreeSide:
-        number = len(self.by_link)
-        if body < 0:
-            self.values += _WORLD
-            return FreeSide(number, ENDS, 0.0)
-        x, y, z = self._gain
-        factor = 1.0 if gravity_factor is None else gravity_factor
-        gain = (factor * x, factor * y, factor * z)
-        is_ours = gravity_factor is not None
-        values, friction = read_free_body(self._client_id, body, link, gain, is_rigid=is_ours)
-        moves = not is_immovable(values)
-        gains: Sequence[float] = (*gain, *_NO_SPIN)
-        if moves and link >= 0:
-            gains = self._load(body, link, values) or gains
-        self.values += (*values[: FREE.gain], *gains, *_PADDING)
-        return FreeSide(number, PASSES_ON if moves else ENDS, friction)
-
+# --- the reader of a scene ------------------------------------------------------------------------
 
 ContactMemory: TypeAlias = tuple[FloatArray, LoadMemory]
 """Contacts of the world, ROW_SIZE numbers each, where body -2 - k is the scene's k-th one; and the
@@ -263,11 +202,8 @@ estimates for other people's robots.
 Owners: TypeAlias = "dict[int, ContactReader]"
 """Scene of each body id, for all scenes in a world."""
 
-_FOREIGN = -1
-_NO_MARKS: IntArray = np.zeros(0, dtype=np.int64)
-_NO_FRICTIONS: FloatArray = np.zeros(0)
-_SPARE = 2
-"""Factor of spare room for more contacts."""
+_NO_INDEX: IntArray = np.zeros(0, dtype=np.int64)
+_NO_VALUES: FloatArray = np.zeros(0)
 
 
 def owners(_: object) -> Owners:
@@ -304,14 +240,15 @@ class ContactReader:
         """Scene of each body id, for all scenes in the world."""
         self.saved: FloatArray | None = None
         """Contacts that the next solve uses instead of the engine's."""
-        self._starts = {
+        self.start_bodies: Set[int] = {
             body
             for articulation in self.articulations
             if articulation.record.row_count
             for body in articulation.body_ids
         }
-        self._is_solid = not self._starts.isdisjoint(solid)
-        self.only_transmits_forces = not self._starts and not solid.isdisjoint(self.where)
+        """Bodies of the articulations that have drives or limits."""
+        self._is_solid = not self.start_bodies.isdisjoint(solid)
+        self.only_transmits_forces = not self.start_bodies and not solid.isdisjoint(self.where)
         """True if its own solve needs no contacts, while the solves of scenes that it touches
         include it.
         """
@@ -321,9 +258,9 @@ class ContactReader:
         """Returns True if no body of the scene was removed, so that its ids are valid."""
         self.own_constraints: set[int] = set()
         """Ids of the constraints that close the scene's loops."""
-        self.marks: IntArray = _NO_MARKS
-        """Scratch of :func:`follow_contacts`."""
-        self.frictions: FloatArray = _NO_FRICTIONS
+        self.arrays = ContactArrays()
+        """The arrays in which kernels follow the contacts."""
+        self._bodies = WorldBodyTable(client_id, self, self.arrays)
 
     @cached_property
     def foreign(self) -> ForeignConstraints:
@@ -351,6 +288,12 @@ class ContactReader:
         for body in (*self.where, *gravity_factor):
             owners[body] = self
         self.owners = owners
+        self.arrays.forget_bodies()
+
+    @property
+    def scenes(self) -> Sequence[ContactReader]:
+        """Scenes by their numbers in the table of bodies; this one is the first."""
+        return self._bodies.scenes
 
     def unregister(self) -> None:
         """Remove the scene from those of the world, after its bodies."""
@@ -393,7 +336,7 @@ class ContactReader:
     @property
     def starts(self) -> list[int]:
         """Sorted ids of bodies whose contacts the solve includes."""
-        return sorted(self._starts) if self._is_solid else []
+        return sorted(self.start_bodies) if self._is_solid else []
 
     @property
     def reads_engine(self) -> bool:
@@ -421,7 +364,7 @@ class ContactReader:
         """
         rows = self.saved
         self.saved = None
-        if not self._starts:
+        if not self.start_bodies:
             return None
         rows = self._read() if rows is None else between_links(self.client_id, rows)
         if constrained := self.foreign.rows():
@@ -430,179 +373,90 @@ class ContactReader:
             self.robot_loads.advance()
             return None
         count = len(rows) // ROW_SIZE
-        if 2 * count > len(self.frictions):
-            self.marks = following.places(_SPARE * count)
-            self.frictions = np.zeros(2 * _SPARE * count)
-        found = Touching(self, rows, dt, gravity)
-        is_any = found.follow(self._starts)
+        arrays = self.arrays
+        arrays.set_room(count)
+        arrays.floats[arrays.found.rows : arrays.found.rows + len(rows)] = rows
+        links = self._follow(rows, count)
+        touching = Touching(self, count, dt, gravity) if links else None
         self.robot_loads.advance()
-        return found if is_any else None
+        return touching
+
+    def _follow(self, rows: FloatArray, count: int) -> int:
+        """Follow the contacts from the scene's articulations; return the number of links."""
+        ends = rows.reshape(-1, ROW_SIZE)[:, :4].astype(np.int64)
+        links = set(map(tuple, np.concatenate([ends[:, ::2], ends[:, 1::2]]).tolist()))
+        self._bodies.refresh(links)
+        arrays = self.arrays
+        stage = arrays.world, arrays.ints, arrays.floats, _NO_INDEX, _NO_VALUES, count, FOLLOW
+        return int(follow_contacts(*stage))
 
 
 class Touching:
     """The contacts of one step that the solve of a scene includes."""
 
     def __init__(
-        self, reader: ContactReader, rows: FloatArray, dt: float, gravity: Sequence[float]
+        self, reader: ContactReader, count: int, dt: float, gravity: Sequence[float]
     ) -> None:
-        self.readers: list[ContactReader] = []
+        """Read what was reached by ``count`` contacts of the world."""
+        self._arrays, self._count = reader.arrays, count
+        ints, found = reader.arrays.ints, reader.arrays.found
+        links = ints[found.links : found.links + 2 * found.links_used].reshape(-1, 2).tolist()
+        info, client = pybullet.getDynamicsInfo, reader.client_id
+        frictions = [info(body, link, client)[1] if body >= 0 else 0.0 for body, link in links]
+        reader.arrays.floats[found.frictions : found.frictions + len(links)] = frictions
+        numbers = ints[found.numbers : found.numbers + 3 * len(links)].reshape(-1, 3)
+        others = sorted({scene for scene in numbers[:, 0].tolist() if scene > 0})
+        self.readers = [reader.scenes[scene] for scene in others]
         """Other scenes whose bodies are reached; the first has number 1."""
-        self.articulations: set[tuple[int, int]] = set()
-        """(number of the scene, number of the articulation) of all that are reached."""
-        self._reader = reader
-        self._client_id = reader.client_id
-        load = partial(reader.robot_loads.find, rows, dt)
-        self._free = FreeSides(reader.client_id, [dt * g for g in gravity], load)
-        marks = self._marks = reader.marks
-        self._arrays = (rows, len(rows) // ROW_SIZE, marks, reader.frictions)
-        count = follow_contacts(*self._arrays, marks, rows, SORT)
-        start = following.marks_at(marks, 0).links
-        links = marks[start : start + 2 * count].tolist()
-        self._body_of: list[int] = links[::2]
-        self._link_of: list[int] = links[1::2]
-        self._sides_of: dict[int, list[int]] = {}
-        for side, body in enumerate(self._body_of):
-            self._sides_of.setdefault(body, []).append(side)
-        self._states = [0] * count
-        self._numbers = [0] * (3 * count)
-        self._frictions = [0.0] * count
-
-    @property
-    def free_bodies(self) -> list[float]:
+        for number, scene in enumerate(others, start=1):
+            numbers[numbers[:, 0] == scene, 0] = number
+        self.articulations = {(scene, record) for scene, record, _ in numbers.tolist()}
+        """(number of the scene, offset of the articulation's record) of all that are reached."""
+        self.free_bodies: list[float] = []
         """FREE.size numbers of each free body."""
-        return self._free.values
+        rows = reader.arrays.floats[found.rows : found.rows + ROW_SIZE * found.used]
+        free = ints[found.free : found.free + 2 * found.free_used].reshape(-1, 2).tolist()
+        for body, link in free:
+            self.free_bodies += _free_body(reader, rows, body, link, dt, gravity)
 
     def reaches_all(self, scene: int) -> bool:
         """Return True if every articulation of another scene is reached; ``scene``: its number."""
-        count = len(self.readers[scene - 1].articulations)
-        return all((scene, number) in self.articulations for number in range(count))
-
-    def found(self) -> FoundContacts | None:
-        """Return contacts for the memory of kernels; ``None`` if those need Python again."""
-        if self.readers or self._reader.foreign.ids:
-            return None
-        owners, free = self._reader.owners, []
-        for (body, link), side in self._free.by_link.items():
-            owner = owners.get(body)
-            is_simple = body < 0 or owner or not pybullet.getNumJoints(body, self._client_id)
-            if link >= 0 or not is_simple:
-                return None
-            factor = owner.gravity_factor.get(body, 1.0) if owner is not None else 1.0
-            free.append((body, int(side.state == PASSES_ON), factor))
-        return FoundContacts(
-            rows=self._arrays[0],
-            links=list(zip(self._body_of, self._link_of, strict=True)),
-            states=self._states,
-            numbers=self._numbers,
-            free=free,
-            values=self.free_bodies,
-            starts=self._reader.starts,
+        return all(
+            (scene, articulation.record.offset) in self.articulations
+            for articulation in self.readers[scene - 1].articulations
         )
-
-    def follow(self, starts: Collection[int]) -> bool:
-        """Find all that is connected with some bodies by contacts; return True if anything is."""
-        for body, sides in self._sides_of.items():
-            if body in starts and not self._states[sides[0]]:
-                self._reach(sides[0])
-        if not any(self._states):
-            return False
-        marks, states = self._marks, self._states
-        marked = following.marks_at(marks, 0)
-        at, fresh = marked.states, marked.fresh
-        goes_on = True
-        while goes_on:
-            marks[at : at + len(states)] = states
-            count = follow_contacts(*self._arrays, marks, self._reader.frictions, SPREAD)
-            goes_on = False
-            for side in marks[fresh : fresh + count].tolist():
-                if not states[side]:
-                    self._reach(side)
-                goes_on |= states[side] == PASSES_ON
-        marks[at : at + len(states)] = states
-        at = marked.numbers
-        marks[at : at + len(self._numbers)] = self._numbers
-        self._reader.frictions[: len(states)] = self._frictions
-        return True
 
     def fill(self, index: IntArray, values: FloatArray) -> int:
         """Write the contacts into the islands; return their number, negative without room."""
-        return int(follow_contacts(*self._arrays, index, values, WRITE))
-
-    def _reach(self, side: int) -> None:
-        """Add all sides of contacts on a side's articulation, or on its free body."""
-        body, reader = self._body_of[side], self._reader
-        if body not in reader.where:
-            reader = reader.owners.get(body, reader)
-        if body not in reader.where or not (reader is self._reader or reader.is_whole()):
-            self._reach_free_body(side)
-            return
-        number, _ = reader.where[body]
-        scene = 0
-        if reader is not self._reader:
-            if reader not in self.readers:
-                self.readers.append(reader)
-            scene = 1 + self.readers.index(reader)
-        self.articulations.add((scene, number))
-        articulation = reader.articulations[number]
-        record, states, numbers = articulation.record.offset, self._states, self._numbers
-        # This is most of Python's time for a heap: only the engine is called.
-        info, client, links = pybullet.getDynamicsInfo, self._client_id, self._link_of
-        for part in articulation.body_ids:
-            frames = reader.where[part][1]
-            for one in self._sides_of.get(part, ()):
-                frame = frames.get(links[one], -1)
-                if frame < 0:
-                    # The base of an anchored one, which constraints may connect.
-                    self._set(one, _FOREIGN, self._add_free(-1, -1).number, -1, ENDS)
-                    continue
-                states[one] = PASSES_ON
-                numbers[3 * one : 3 * one + 3] = scene, record, frame
-                self._frictions[one] = info(part, links[one], client)[1]
-
-    def _reach_free_body(self, side: int) -> None:
-        body = self._body_of[side]
-        if body in self._reader.owners or not self._stands_fixed(body):
-            free = self._add_free(body, -1)
-            for one in self._sides_of[body]:
-                friction = free.friction if self._link_of[one] == -1 else None
-                self._set(one, _FOREIGN, free.number, -1, free.state, friction)
-            return
-        # Somebody else's arm: each link is a free body.
-        sides = [side]
-        for one in sides:
-            free = self._add_free(body, self._link_of[one])
-            self._set(one, _FOREIGN, free.number, -1, free.state, free.friction)
-            if free.state == PASSES_ON and len(sides) == 1:
-                sides += [other for other in self._sides_of[body] if other != side]
-
-    def _set(
-        self,
-        side: int,
-        scene: int,
-        record: int,
-        frame: int,
-        state: int,
-        friction: float | None = None,
-    ) -> None:
-        self._states[side] = state
-        self._numbers[3 * side : 3 * side + 3] = scene, record, frame
-        if friction is None and self._body_of[side] >= 0:
-            friction = self._friction_of(side)
-        self._frictions[side] = friction or 0.0
-
-    def _friction_of(self, side: int) -> float:
-        body, link = self._body_of[side], self._link_of[side]
-        return float(pybullet.getDynamicsInfo(body, link, self._client_id)[1])
-
-    def _add_free(self, body: int, link: int) -> FreeSide:
-        owner = self._reader.owners.get(body)
-        return self._free.add(body, link, None if owner is None else owner.gravity_factor.get(body))
-
-    def _stands_fixed(self, body: int) -> bool:
-        """Return True for the user's articulation with a base of mass 0."""
-        client = self._client_id
-        return bool(
-            body >= 0
-            and pybullet.getNumJoints(body, client)
-            and pybullet.getDynamicsInfo(body, -1, client)[0] == 0.0
+        arrays = self._arrays
+        return int(
+            follow_contacts(
+                arrays.world, arrays.ints, arrays.floats, index, values, self._count, WRITE
+            )
         )
+
+
+_WORLD_BODY = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE.size - 7))
+"""The immovable world as a free body."""
+
+
+def _free_body(
+    reader: ContactReader,
+    rows: FloatArray,
+    body: int,
+    link: int,
+    dt: float,
+    gravity: Sequence[float],
+) -> tuple[float, ...]:
+    """Return FREE.size numbers of a body, or of a link of a fixed robot, that no scene solves."""
+    if body < 0:
+        return _WORLD_BODY
+    owner = reader.owners.get(body)
+    factor = 1.0 if owner is None else owner.gravity_factor.get(body, 1.0)
+    x, y, z = [factor * dt * part for part in gravity]
+    is_rigid = owner is not None and body in owner.gravity_factor
+    values, _ = read_free_body(reader.client_id, body, link, (x, y, z), is_rigid=is_rigid)
+    gain: Sequence[float] = (x, y, z, 0.0, 0.0, 0.0)
+    if link >= 0 and not is_immovable(values):
+        gain = reader.robot_loads.find(rows, dt, body, link, values) or gain
+    return (*values[: FREE.gain], *gain, *(0.0,) * (FREE.size - FREE.inertia))

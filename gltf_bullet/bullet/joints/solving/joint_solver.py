@@ -137,7 +137,7 @@ class JointSolver:
             for articulation in articulations
             for body, state in zip(articulation.body_ids, articulation.record.states, strict=True)
         ]
-        self.islands = SceneIslands(arena)
+        self.islands = SceneIslands(arena, contacts.arrays)
         self.io = EngineIo(client_id, arena, self.islands, self._sources)
         """Reads joint states from the engine and applies forces."""
         self.external_forces: list[FloatArray] = []

@@ -7,9 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from gltf_bullet.bullet.exchange.contact_memory import (
-    TouchMemories,
-)
+from gltf_bullet.bullet.exchange.contact_memory import ContactArrays
 from gltf_bullet.bullet.exchange.native_calls import NO_NATIVE
 from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
 from gltf_bullet.bullet.joints.solving.contact_reader import Touching
@@ -38,9 +36,15 @@ _SPARE = 1.5
 class SceneIslands:
     """The islands of one scene: bodies coupled by contacts and constraints."""
 
-    def __init__(self, arena: SceneArrays) -> None:
-        """Allocate arrays for the articulations of one scene, ``arena``, without contacts."""
+    def __init__(self, arena: SceneArrays, contacts: ContactArrays) -> None:
+        """Allocate arrays for the articulations of one scene, without contacts.
+
+        Args:
+            arena: The arrays of the scene.
+            contacts: Those in which its contacts are followed.
+        """
         self.arena = arena
+        self._contacts = contacts
         self._guests: WeakKeyDictionary[SceneArrays, IntTable] = WeakKeyDictionary()
         """Rows of other scenes' arenas with these islands."""
         self.native = NO_NATIVE
@@ -50,13 +54,13 @@ class SceneIslands:
         """Table of the scene's free bodies."""
         self._slip: FloatArray = np.zeros(0)
         """Table of its bodies whose friction follows their slip."""
-        self._touches = TouchMemories()
         self._rows = sum(
             int(arena.record(record).total_rows) for record in arena.records
         ) + 6 * int(arena.header.cut_count)
         self._dofs = sum(record.dof_count for record in arena.records)
         self._room = (len(arena.records), self._rows, 0, 0, self._dofs)
         self.index, self._values = allocate(*self._room, 1024)
+        self._limit_contacts()
         self.row = self._row_of(arena)
         """The scene's row of the kernels' table."""
         self.cells = cells_of(self.row)
@@ -73,7 +77,7 @@ class SceneIslands:
         """Return the row of a scene's arrays with these islands."""
         if arena is self.arena:
             return row_of(
-                *arena.arrays, self.index, self._values, self.native, self._touches.numbers,
+                *arena.arrays, self.index, self._values, self.native, self._contacts.numbers,
                 self._watcher, self._free, self._slip,
             )  # fmt: skip
         if arena not in self._guests:
@@ -101,8 +105,8 @@ class SceneIslands:
         self.cells[SCENE.touching] = touching
 
     def forget(self) -> None:
-        """Clear the memory of contacts, which is void if the world has changed."""
-        self._touches.forget()
+        """Drop what is known of the world's bodies, which is void if the world has changed."""
+        self._contacts.forget_bodies()
 
     # --- the solve ----------------------------------------------------------------------------
 
@@ -145,18 +149,10 @@ class SceneIslands:
         # All impulses are limited before forces are taken, or sides of a contact would differ.
         solve(np.concatenate([self.row, *rows]), SOLVE_REDUCE_TARGETS, 0, contacts, free, dt)
         status = int(solve(self.row, SOLVE_FINISH, 0, contacts, free, dt))
-        self._remember(touching)
         found = {k: int(solve(rows[k - 1], SOLVE_FINISH, k, contacts, free, dt)) for k in joined}
         for other in others:
             other.ints[[record.offset + PARTICIPATION for record in other.records]] = 1
         return status, found
-
-    def _remember(self, touching: Touching) -> None:
-        """Store the contacts in the kernels' memory, for steps with the same pattern."""
-        found = touching.found() if self.native is not NO_NATIVE else None
-        if found is not None:
-            _, rows, contacts, _, _ = self._room
-            self._touches.add(found, min(contacts, (rows - self._rows) // 3))
 
     def _borrow(
         self, touching: Touching, k: int, dt: float, gravity: Sequence[float]
@@ -166,11 +162,12 @@ class SceneIslands:
         Its memory stays: forces on it are applied by its own solve, or they would add up.
         """
         reader = touching.readers[k]
-        other = reader.articulations[0].arena
+        other: SceneArrays = reader.articulations[0].arena
         memory = other.memory()
-        for number, articulation in enumerate(reader.articulations):
-            reached = (k + 1, number) in touching.articulations
-            other.ints[articulation.record.offset + PARTICIPATION] = 2 if reached else 0
+        for articulation in reader.articulations:
+            offset = articulation.record.offset
+            reached = (k + 1, offset) in touching.articulations
+            other.ints[offset + PARTICIPATION] = 2 if reached else 0
             if reached:
                 articulation.evaluate()
         prepare(self._row_of(other), PREPARE_ROWS, 0, 0, dt, *gravity)
@@ -215,8 +212,16 @@ class SceneIslands:
         blocks, rows, contacts, free, dofs = room or self._room
         self._room = (blocks, rows, contacts, free, dofs)
         self.index, self._values = allocate(*self._room, floats)
+        self._limit_contacts()
         self._guests.clear()
         self._renew_row()
+
+    def _limit_contacts(self) -> None:
+        blocks, rows, contacts, free, dofs = self._room
+        self._contacts.limit(
+            min(contacts, (rows - self._rows) // 3),
+            min(free, blocks - len(self.arena.records), (dofs - self._dofs) // 6),
+        )
 
 
 def cells_of(row: IntTable) -> memoryview:

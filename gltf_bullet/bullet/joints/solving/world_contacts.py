@@ -43,6 +43,7 @@ class WorldContacts:
         if not reader.reads_engine:
             return
         rows = self._read(reader)
+        reader.arrays.set_room(len(rows))
         if not len(self._numbers):
             self._group(rows, reader.owners)
         number = self._number_of.get(self._find(reader))

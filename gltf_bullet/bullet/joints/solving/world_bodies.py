@@ -1,0 +1,108 @@
+"""The bodies of a world as the solve of one scene sees them: contacts are followed by this table.
+
+It depends on which bodies there are; which of those that no scene solves can move is read anew by
+whoever follows contacts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pybullet
+
+from gltf_bullet.bullet.bodies.foreign_bodies import is_welded
+from gltf_bullet.bullet.exchange.contact_memory import ContactArrays
+from gltf_bullet.bullet.session import EngineLink
+from gltf_bullet.solver.contact_following import (
+    ARTICULATED,
+    BODY,
+    FIXED_ROBOT,
+    FLOATING_ROBOT,
+    FREE_BODY,
+    UNKNOWN,
+    make_world_bodies,
+)
+from gltf_bullet.transforms import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
+
+
+class WorldBodyTable:
+    """The table of one scene, made anew when the world has other bodies or scenes."""
+
+    def __init__(self, client_id: int, reader: ContactReader, arrays: ContactArrays) -> None:
+        self._client_id, self._reader, self._arrays = client_id, reader, arrays
+        self.scenes: list[ContactReader] = [reader]
+        """Scenes by number."""
+        self._known: tuple[object, ...] = ()
+
+    def refresh(self, links: Collection[EngineLink]) -> None:
+        """Bring the table up to date for links that have contacts."""
+        client, owners = self._client_id, self._reader.owners
+        count = pybullet.getNumBodies(client)
+        touched = {owners[body] for body, _ in links if body in owners} - {self._reader}
+        lost = frozenset(reader for reader in touched if not reader.is_whole())
+        last = pybullet.getBodyUniqueId(count - 1, client) if count else -1
+        known = (count, last, len(owners), lost)
+        if known != self._known or not len(self._arrays.world):
+            self._known = known
+            self._arrays.set_bodies(*self._make(lost))
+        table, world = self._arrays.bodies, self._arrays.world
+        for body, link in links:
+            row = table.bodies + BODY.size * body
+            kind = world[row + BODY.kind] if body >= 0 else UNKNOWN
+            if kind in (UNKNOWN, ARTICULATED):
+                continue
+            part = link if kind == FIXED_ROBOT else -1
+            moves = pybullet.getDynamicsInfo(body, part, client)[0] != 0.0
+            moves = moves and not (part >= 0 and is_welded(client, body, part))
+            world[table.moves + world[row + BODY.unit] + part + 1] = moves
+
+    def _make(self, lost: Collection[ContactReader]) -> tuple[IntArray, FloatArray]:
+        """Make the table; ``lost``: scenes whose bodies are not their own any more."""
+        client, reader = self._client_id, self._reader
+        ids = [pybullet.getBodyUniqueId(k, client) for k in range(pybullet.getNumBodies(client))]
+        rows: IntArray = np.zeros((max(ids, default=-1) + 1, BODY.size), dtype=np.int64)
+        self.scenes = [reader]
+        moves, starts, factors, frames = [0], [0], [1.0], list[int]()
+        unit_of: dict[tuple[ContactReader, int], int] = {}
+        for body in ids:
+            owner = reader.owners.get(body)
+            if owner is not None and body in owner.where and owner not in lost:
+                number, of_links = owner.where[body]
+                if owner not in self.scenes:
+                    self.scenes.append(owner)
+                unit = unit_of.setdefault((owner, number), len(moves))
+                if unit == len(moves):
+                    moves.append(1)
+                    starts.append(int(body in reader.start_bodies))
+                    factors.append(1.0)
+                offset = owner.articulations[number].record.offset
+                scene = self.scenes.index(owner)
+                rows[body] = ARTICULATED, unit, scene, offset, len(frames)
+                frames += _frames(of_links, pybullet.getNumJoints(body, client))
+                continue
+            joints = 0 if owner is not None else pybullet.getNumJoints(body, client)
+            is_fixed = joints and pybullet.getDynamicsInfo(body, -1, client)[0] == 0.0
+            kind = (FIXED_ROBOT if is_fixed else FLOATING_ROBOT) if joints else FREE_BODY
+            rows[body] = kind, len(moves), 0, 0, 0
+            units = 1 + joints if is_fixed else 1
+            factor = 1.0 if owner is None else owner.gravity_factor.get(body, 1.0)
+            moves += [0] * units
+            starts += [0] * units
+            factors += [factor] * units
+        return make_world_bodies(
+            rows,
+            np.array(moves, dtype=np.int64),
+            np.array(starts, dtype=np.int64),
+            np.array(frames, dtype=np.int64),
+            np.array(factors),
+        )
+
+
+def _frames(of_links: Mapping[int, int], joints: int) -> Sequence[int]:
+    """Return the frames of a body's base and links, -1 for one without."""
+    return [of_links.get(link, -1) for link in range(-1, joints)]

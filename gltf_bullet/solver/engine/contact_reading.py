@@ -1,0 +1,225 @@
+"""Kernels that read the contacts of a scene's joints and all that is reached through them."""
+
+from __future__ import annotations
+
+from gltf_bullet.numba_aot import (
+    cells,
+    doubles_at,
+    kernel,
+    record,
+    record_reader,
+    words_at,
+)
+from gltf_bullet.solver.contact_following import (
+    ARTICULATED,
+    BODY,
+    FREE_BODY,
+    ROW_SIZE,
+    followed_at,
+    is_reached,
+    mark_reached,
+    order_contacts,
+    world_bodies_at,
+    write_contacts,
+)
+from gltf_bullet.solver.engine.calls import (
+    FRICTION,
+    POINT_WORDS,
+    Engine,
+    copy_point,
+    low_half,
+    plan_at,
+    read_dynamics,
+    read_pose,
+)
+from gltf_bullet.solver.islands import FREE, LEAST_MOMENT, islands_at
+from gltf_bullet.transforms import FloatArray, IntArray
+
+_ATTEMPTS = 3
+"""The most times that contacts are followed: each time a body turned out to move, or to stand."""
+_READ, _CHANGED, _NEEDS_PYTHON = range(3)
+
+
+@record
+class ContactMemory:
+    """Where the contacts of a scene are found in memory: addresses and lengths."""
+
+    world: IntArray = cells(2)
+    """Integers of the ``WorldBodies``; of length 0 if Python has to make them."""
+    factors: IntArray = cells(2)
+    """Their floats."""
+    ints: IntArray = cells(2)
+    """Integers of the ``FollowedContacts``."""
+    floats: IntArray = cells(2)
+    most_contacts: int
+    """Count of the contacts that there is room for in the islands."""
+    most_free: int
+    """Count of the free bodies, likewise."""
+
+
+contact_memory_at = record_reader(ContactMemory)
+
+
+@kernel
+def _pick(engine: Engine, world: IntArray, ints: IntArray, rows: FloatArray) -> bool:
+    """Copy the contacts that forces reach; ``False`` if they reach an unknown body."""
+    found, total = followed_at(ints, 0), engine.contact_total
+    for k in range(total):
+        words = words_at(engine.contact_points + 8 * POINT_WORDS * k, POINT_WORDS)
+        ends = found.ends + 4 * k
+        ints[ends], ints[ends + 1] = low_half(words[0] >> 32), low_half(words[1])
+        ints[ends + 2], ints[ends + 3] = low_half(words[1] >> 32), low_half(words[2])
+    if not mark_reached(world, ints, total):
+        return False
+    found.used = 0
+    for k in range(total):
+        if is_reached(world, ints, k):
+            copy_point(engine.contact_points + 8 * POINT_WORDS * k, rows, ROW_SIZE * found.used)
+            found.used += 1
+    return True
+
+
+@kernel
+def _belongs_here(world: IntArray, ints: IntArray) -> bool:
+    """Tell whether all links are of this scene or of free bodies; the others need Python."""
+    known, found = world_bodies_at(world, 0), followed_at(ints, 0)
+    for k in range(found.links_used):
+        body = ints[found.links + 2 * k]
+        row = known.bodies + BODY.size * body
+        kind = FREE_BODY if body < 0 else world[row + BODY.kind]
+        if kind != FREE_BODY and (kind != ARTICULATED or world[row + BODY.scene] != 0):
+            return False
+    return True
+
+
+@kernel
+def _read_bodies(
+    engine: Engine,
+    client: int,
+    world: IntArray,
+    factors: FloatArray,
+    ints: IntArray,
+    floats: FloatArray,
+    values: FloatArray,
+    at: int,
+    dt: float,
+    gx: float,
+    gy: float,
+    gz: float,
+) -> int:
+    """Read frictions of links and the free bodies, whose numbers begin ``at`` one of ``values``."""
+    known, found = world_bodies_at(world, 0), followed_at(ints, 0)
+    for k in range(found.links_used):
+        link = found.links + 2 * k
+        if ints[link] < 0:
+            floats[found.frictions + k] = 0.0
+            continue
+        info = read_dynamics(engine, client, ints[link], ints[link + 1])
+        if info == 0:
+            return _NEEDS_PYTHON
+        floats[found.frictions + k] = doubles_at(info, FRICTION + 1)[FRICTION]
+    for k in range(FREE.size * found.free_used):
+        values[at + k] = 0.0
+    for k in range(found.free_used):
+        body, free = ints[found.free + 2 * k], at + FREE.size * k
+        if body < 0:
+            values[free + FREE.rotation + 3] = 1.0
+            continue
+        info = read_dynamics(engine, client, body, -1)
+        if info == 0:
+            return _NEEDS_PYTHON
+        numbers = doubles_at(info, 4)
+        unit = world[known.bodies + BODY.size * body + BODY.unit]
+        moves = numbers[0] != 0.0
+        if moves != (world[known.moves + unit] != 0):
+            world[known.moves + unit] = moves
+            return _CHANGED
+        if moves:
+            values[free + FREE.mass] = numbers[0]
+            for i in range(3):
+                values[free + FREE.moments + i] = max(numbers[1 + i], LEAST_MOMENT)
+        if not read_pose(engine, client, body, values, free, free + FREE.velocity):
+            return _NEEDS_PYTHON
+        factor = factors[known.gravity_factor + unit]
+        values[free + FREE.gain] = factor * (dt * gx)
+        values[free + FREE.gain + 1] = factor * (dt * gy)
+        values[free + FREE.gain + 2] = factor * (dt * gz)
+    return _READ
+
+
+@kernel
+def read_contacts(
+    engine: Engine,
+    client: int,
+    numbers: IntArray,
+    index: IntArray,
+    values: FloatArray,
+    dt: float,
+    gx: float,
+    gy: float,
+    gz: float,
+) -> int:
+    """Put the contacts of a scene, and the free bodies that they reach, into the islands.
+
+    Args:
+        engine: The engine, whose contacts were found.
+        client: Its client.
+        numbers: The scene's :class:`ContactMemory`.
+        index: Integers of the islands.
+        values: Their floats.
+        dt: Length of the step [s].
+        gx: Gravity that the engine applies [m/s^2], world axes.
+        gy: Likewise.
+        gz: Likewise.
+
+    Returns:
+        The number of contacts, -1 if only Python can read them.
+    """
+    memory = contact_memory_at(numbers, 0)
+    if len(numbers) == 0 or memory.world[1] == 0:
+        return -1
+    world = words_at(memory.world[0], memory.world[1])
+    factors = doubles_at(memory.factors[0], memory.factors[1])
+    ints = words_at(memory.ints[0], memory.ints[1])
+    floats = doubles_at(memory.floats[0], memory.floats[1])
+    found, free = followed_at(ints, 0), islands_at(index, values, 0).free
+    if engine.contact_total > found.room:
+        return -1
+    for _ in range(_ATTEMPTS):
+        rows = floats[found.rows :]
+        if not _pick(engine, world, ints, rows) or found.used > memory.most_contacts:
+            return -1
+        order_contacts(world, ints, rows)
+        if found.free_used > memory.most_free or not _belongs_here(world, ints):
+            return -1
+        outcome = _read_bodies(
+            engine, client, world, factors, ints, floats, free, 0, dt, gx, gy, gz
+        )
+        if outcome == _READ:
+            return write_contacts(ints, floats, index, values)
+        if outcome == _NEEDS_PYTHON:
+            break
+    return -1
+
+
+@kernel
+def free_bodies_of(numbers: IntArray) -> int:
+    """Count of the free bodies that the contacts of a scene reach."""
+    memory = contact_memory_at(numbers, 0)
+    return int(followed_at(words_at(memory.ints[0], memory.ints[1]), 0).free_used)
+
+
+@kernel
+def has_contacts(engine: Engine, plan: IntArray) -> bool:
+    """Tell whether any contact belongs to the scene's solve."""
+    header, count = plan_at(plan, 0), engine.contact_total
+    starts, known = header.starts, header.start_count
+    points = words_at(engine.contact_points, POINT_WORDS * count)
+    for k in range(count):
+        first = low_half(points[POINT_WORDS * k] >> 32)
+        second = low_half(points[POINT_WORDS * k + 1])
+        if 0 <= first < known and plan[starts + first]:
+            return True
+        if 0 <= second < known and plan[starts + second]:
+            return True
+    return False
