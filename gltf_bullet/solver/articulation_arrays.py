@@ -3,8 +3,9 @@
 There are three: integers (structure and switches), floats (model, state and memory: what a snapshot
 holds) and work (what a step derives from them). A :class:`SceneHeader` stands first in the
 integers, an :class:`Articulation` for each articulation behind it. A field holds a count, a switch,
-or the offset of a table, whose array and shape are declared beside it: kernels read the entry
-``i, j`` of the mass matrix as ``work[articulation.mass + n * i + j]``.
+or a table, whose array and shape are declared beside it: kernels read entry ``i, j`` of the mass
+matrix as ``a.mass[n * i + j]``, and take one articulation, which knows where its arrays are. What
+may be set is all but structure and model; who sets a table says so.
 
 *Frames* are the links that carry mass or a joint, and the anchors; parents come before children.
 *Velocities* (degrees of freedom) are numbered from the leaves to the bases, so that a factorisation
@@ -163,7 +164,7 @@ class Articulation:
     frame_joint: IntArray = table(INTS, "f")
     """Joint types, as below."""
     frame_state: IntArray = table(INTS, "f")
-    """Offsets of the joints' coordinates in the floats."""
+    """Offsets of the joints' coordinates in the floats: those of anchors are shared."""
     frame_first_dof: IntArray = table(INTS, "f")
     """First velocity of each frame's own joint, -1 without one."""
     frame_last_dof: IntArray = table(INTS, "f")

@@ -182,8 +182,8 @@ def _bound_row(
 
     ``curvature`` is what the step adds to its value beyond that.
     """
-    softness, target = a.row_softness[r:], a.row_target[r:]
-    low, high = a.row_low[r:], a.row_high[r:]
+    softness, target = a.row_softness, a.row_target
+    low, high = a.row_low, a.row_high
     value = a.row_value[r]
     lower, upper = a.row_lower[r], a.row_upper[r]
     stiffness = a.row_stiffness[r]
@@ -191,8 +191,8 @@ def _bound_row(
     is_drive = a.row_is_drive[r] != 0
     velocity_target = 0.0
     at_lower, bound = False, 0.0
-    low[0], high[0] = 0.0, 0.0
-    softness[0], target[0] = hard, 0.0
+    low[r], high[r] = 0.0, 0.0
+    softness[r], target[r] = hard, 0.0
     a.row_reduction[r] = 0.0
     if is_drive:
         if is_externally_driven(a, r):
@@ -204,7 +204,7 @@ def _bound_row(
             stiffness /= max(compliance, 1e-12)
             damping /= max(compliance, 1e-12)
         impulse = a.row_max_force[r] * dt
-        low[0], high[0] = -impulse, impulse
+        low[r], high[r] = -impulse, impulse
     else:
         # A limit acts at the end that the step comes closer to.
         reach = value + dt * speed + curvature
@@ -213,40 +213,40 @@ def _bound_row(
         if math.isinf(bound):
             return
         gap = bound - value
-        low[0] = 0.0 if at_lower else -math.inf
-        high[0] = math.inf if at_lower else 0.0
+        low[r] = 0.0 if at_lower else -math.inf
+        high[r] = math.inf if at_lower else 0.0
     if math.isinf(stiffness):
-        recovering = a.row_recovering[r:]
+        recovering = a.row_recovering
         outside = gap > 0.0 if at_lower else gap < 0.0
         equal = lower == upper
         is_out = value < lower - VIOLATED or value > upper + VIOLATED
         if a.state_set_by_user and is_out and not is_drive:
-            recovering[0], a.outside_limit = 1, 1
-        if recovering[0] and (not (outside or equal) or abs(gap) <= CLOSED):
-            recovering[0] = 0
+            recovering[r], a.outside_limit = 1, 1
+        if recovering[r] and (not (outside or equal) or abs(gap) <= CLOSED):
+            recovering[r] = 0
         # Inside, a limit may be reached exactly; outside, a share is taken back per step.
         rate = BAUMGARTE / dt if outside or equal else 1.0 / dt
-        if recovering[0]:
+        if recovering[r]:
             rate = 1.0 / max(RECOVERY_TIME, dt)
-        if outside or equal or recovering[0]:
+        if outside or equal or recovering[r]:
             # An impact may wind an axis up by many turns in a step: a limb that was to turn back by
             # 84 rad went at 1000 rad/s, and threw what it met at 100 m/s (measured).
             gap = min(max(gap, -RECOVERY_SPEED / rate), RECOVERY_SPEED / rate)
-        target[0] = gap * rate - curvature / dt
+        target[r] = gap * rate - curvature / dt
         if curvature != 0.0:
             came, is_upper = a.row_rate[r], equal or not at_lower
             given = target_reduction(gap * rate, curvature / dt, came, is_upper, equal or at_lower)
             a.row_reduction[r] = given
         # On its way back from a violation at load an axis is also kept from arriving at speed.
-        if equal or recovering[0]:
-            low[0], high[0] = -math.inf, math.inf
+        if equal or recovering[r]:
+            low[r], high[r] = -math.inf, math.inf
         return
     if stiffness == 0.0 and damping == 0.0:
-        low[0], high[0] = 0.0, 0.0
+        low[r], high[r] = 0.0, 0.0
         return
     if not is_drive and lower == upper:
         # A spring about one place pulls as well as it pushes, also in the step that passes it.
-        low[0], high[0] = -math.inf, math.inf
+        low[r], high[r] = -math.inf, math.inf
     # A damped spring: k (gap - theta dt v') + d (v_t - v'). theta is 0 up to half a radian of its
     # own swing in a step (symplectic: it keeps its energy; with a theta of 0.01 one of 28 rad/s
     # lost nine tenths of its amplitude in 20 s at 240 Hz), and goes to 1 from there (implicit:
@@ -261,13 +261,13 @@ def _bound_row(
         way = abs(dt * speed + curvature)
         share = 1.0 - abs(gap) / way if way > 0.0 else 0.0
         if share <= 0.0:
-            low[0], high[0] = 0.0, 0.0
+            low[r], high[r] = 0.0, 0.0
             return
         damping *= share
         gap *= theta
     resistance = max(theta * dt * stiffness + damping, 1e-30)
-    softness[0] = 1.0 / (dt * resistance)
-    target[0] = (stiffness * gap + damping * velocity_target) / resistance
+    softness[r] = 1.0 / (dt * resistance)
+    target[r] = (stiffness * gap + damping * velocity_target) / resistance
 
 
 @kernel

@@ -35,9 +35,7 @@ def bend_closures(a: Articulation, dt: float) -> None:
     In contact it does not: an impact changes the velocities that this depends on.
     """
     accelerate_frames(a, a.velocity, a.twist)
-    place, first, second = (
-        a.scratch, a.scratch[3 :], a.scratch[6 :],
-    )  # fmt: skip
+    place, first, second = a.scratch, a.scratch[3:], a.scratch[6:]
     for c in range(a.closure_count):
         frame, local = a.closure_first[c], a.closure_local[6 * c :]
         place_point(a, frame, local, place)

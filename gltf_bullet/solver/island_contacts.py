@@ -237,8 +237,7 @@ def add_contact_rows(islands: Islands, dt: float, since: float, share: float) ->
             row = add_row(
                 islands,
                 first[SIDE.block],
-                first[SIDE.jacobian]
-                + k * islands.block_size[first[SIDE.block]],
+                first[SIDE.jacobian] + k * islands.block_size[first[SIDE.block]],
                 -1,
                 source,
                 target,

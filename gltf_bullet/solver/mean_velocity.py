@@ -40,9 +40,7 @@ def is_mean_off(a: Articulation, dt: float) -> bool:
     if a.mispredicted or not a.is_untouched:
         return False  # contacts push as well, and only the solve knows how
     n, rows = a.dof_count, a.row_count
-    after, way, impulses = (
-        a.scratch, a.scratch[n :], a.predicted_impulse,
-    )  # fmt: skip
+    after, way, impulses = a.scratch, a.scratch[n:], a.predicted_impulse
     any_soft = False
     for r in range(rows):
         any_soft |= not math.isinf(a.row_stiffness[r])
@@ -74,9 +72,7 @@ def is_mean_off(a: Articulation, dt: float) -> bool:
         row, speed, before = a.row_jacobian[n * r :], 0.0, impulses[r]
         for k in range(n):
             speed += row[k] * after[k]
-        compliance, softness = (
-            a.row_compliance[r], a.row_softness[r],
-        )  # fmt: skip
+        compliance, softness = a.row_compliance[r], a.row_softness[r]
         wanted = a.row_target[r] - speed - softness * before
         impulse = min(max(before + wanted / max(compliance + softness, 1e-30), low), high)
         if 0.5 * dt * compliance * abs(impulse - before) > LEAST_SHIFT:

@@ -49,11 +49,10 @@ def _size_of(joint: int) -> int:
 def keep_momentum(a: Articulation, dt: float) -> None:
     """Add to the forces of a step what keeps the momentum of each tree with a floating base.
 
-    Args: ints: Of the scene. floats: Its state, and ``expected_velocity``, the velocities that
-        the solve has found; corrected. work: Of the scene, evaluated at that state;
-        ``joint_force`` receives the forces, poses are as before.
-    articulation: The articulation.
-    dt: [s]
+    Args:
+        a: Evaluated at its state; ``expected_velocity``, which the solve has found, is corrected,
+            ``joint_force`` receives the forces. Poses are as before.
+        dt: [s]
     """
     n, expected = a.dof_count, a.expected_velocity
     if a.base_dof_count == 0 or a.mispredicted:
@@ -68,9 +67,7 @@ def keep_momentum(a: Articulation, dt: float) -> None:
             fastest = max(fastest, abs(expected[i]))
     if not fastest * dt > CALM:
         return
-    velocity, way, origin = (
-        a.free_velocity, a.trial_velocity, a.scratch[SPARE :],
-    )  # fmt: skip
+    velocity, way, origin = a.free_velocity, a.trial_velocity, a.scratch[SPARE:]
     state, kept = a.state, a.saved_state
     momentum, lost = a.wrench, a.acceleration
     size = a.state_size
@@ -148,9 +145,7 @@ def _sum_momenta(a: Articulation, target: FloatArray, origin: FloatArray) -> Non
         at[0] += px
         at[1] += py
         at[2] += pz
-        xx, yy, zz, xy, xz, yz = (
-            i[0], i[1], i[2], i[3], i[4], i[5],
-        )  # fmt: skip
+        xx, yy, zz, xy, xz, yz = i[0], i[1], i[2], i[3], i[4], i[5]
         at[3] += xx * wx + xy * wy + xz * wz + ry * pz - rz * py
         at[4] += xy * wx + yy * wy + yz * wz + rz * px - rx * pz
         at[5] += xz * wx + yz * wy + zz * wz + rx * py - ry * px

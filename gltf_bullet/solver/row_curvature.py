@@ -176,7 +176,7 @@ def _curvature(a: Articulation, r: int, velocity: FloatArray, dt: float) -> floa
 
 @kernel
 def _advance_frame(a: Articulation, frame: int, at: FloatArray, dt: float) -> None:
-    """Move an attachment frame at ``work[at]`` to where it is after a step."""
+    """Move an attachment frame, as :func:`attach` yields it, to where it is after a step."""
     t, b = a.mean_twist[6 * frame :], a.acceleration[6 * frame :]
     com = a.pose[POSE.size * frame + POSE.com :]
     turn = a.scratch[72:]

@@ -32,7 +32,7 @@ TINY = 1e-9
 
 @kernel
 def quat_from_rotation(rotation: FloatArray, quat: FloatArray) -> None:
-    """Quaternion xyzw with w >= 0 at ``work[q]`` of the matrix at ``work[m]`` (Shepperd)."""
+    """Quaternion xyzw with w >= 0 of a matrix [3, 3] (Shepperd)."""
     m00, m11, m22 = rotation[0], rotation[4], rotation[8]
     x2, y2 = 1.0 + m00 - m11 - m22, 1.0 - m00 + m11 - m22
     z2, w2 = 1.0 - m00 - m11 + m22, 1.0 + m00 + m11 + m22
@@ -67,7 +67,7 @@ def measure(
     rotation: FloatArray,
     direction: FloatArray,
 ) -> float:
-    """Value of one metric; its direction [3] in a's axes goes to ``offset[d]``.
+    """Value of one metric, and its direction in a's axes.
 
     The rate of a value is ``direction . v``: v is the angular velocity of b relative to a, or for
     OFFSET, LINE and POINT the velocity of b's origin relative to the point of a at the same place.
@@ -76,10 +76,9 @@ def measure(
         metric: One of those of ``articulation_arrays``.
         axis: Watched one; the remaining one for LINE and CONE.
         about: Tilting axis of SWING.
-        offset: Array of numbers.
-        o: Where b's origin in a [3] stands.
-        m: Where the rotation of b in a [3, 3] stands.
-        d: Where the direction goes; four more places after it are scratch.
+        origin: Of b in a, [3].
+        rotation: Of b in a, [3, 3].
+        direction: Receives it, [3]; the four numbers behind it are scratch.
     """
     for k in range(3):
         direction[k] = 0.0
@@ -160,7 +159,7 @@ def _twist(x: float, y: float, z: float, w: float, axis: int, direction: FloatAr
 
 @kernel
 def attach(a: Articulation, frame: int, local: FloatArray, out: FloatArray) -> None:
-    """Position [3], then rotation [3, 3] at ``work[out]`` of an attachment frame."""
+    """Position [3], then rotation [3, 3] of an attachment frame, to ``out``."""
     pose = a.pose[POSE.size * frame :]
     rotation = pose[POSE.rotation :]
     for k in range(3):

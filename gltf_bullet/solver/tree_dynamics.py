@@ -52,13 +52,8 @@ def compose_inertias(a: Articulation) -> None:
 
 @kernel
 def composite_wrench(composite: FloatArray, motion: FloatArray, wrench: FloatArray) -> None:
-    """Inertia times motion: spatial force [6] at ``wrench``, torque about the reference point."""
-    m, hx, hy, hz = (
-        composite[0],
-        composite[1],
-        composite[2],
-        composite[3],
-    )
+    """Inertia times motion: spatial force [6], torque about the reference point."""
+    m, hx, hy, hz = composite[0], composite[1], composite[2], composite[3]
     i = composite[4:]
     wx, wy, wz = motion[0], motion[1], motion[2]
     vx, vy, vz = motion[3], motion[4], motion[5]
@@ -206,14 +201,7 @@ def inertial_wrenches(a: Articulation, twist: FloatArray) -> None:
         fx = m * (b[3] + ay * cz - az * cy + wy * vz - wz * vy)
         fy = m * (b[4] + az * cx - ax * cz + wz * vx - wx * vz)
         fz = m * (b[5] + ax * cy - ay * cx + wx * vy - wy * vx)
-        xx, yy, zz, xy, xz, yz = (
-            i[0],
-            i[1],
-            i[2],
-            i[3],
-            i[4],
-            i[5],
-        )
+        xx, yy, zz, xy, xz, yz = i[0], i[1], i[2], i[3], i[4], i[5]
         lx = xx * wx + xy * wy + xz * wz
         ly = xy * wx + yy * wy + yz * wz
         lz = xz * wx + yz * wy + zz * wz
@@ -225,7 +213,7 @@ def inertial_wrenches(a: Articulation, twist: FloatArray) -> None:
 
 @kernel
 def project_wrenches(a: Articulation, target: FloatArray) -> None:
-    """Generalized forces [n] at ``target`` of the wrenches on the frames, which are used up."""
+    """Generalized forces [n] of the wrenches on the frames, which are used up."""
     count, n = a.frame_count, a.dof_count
     parents, frames = a.frame_parent, a.dof_frame
     axes, wrenches = a.axis, a.wrench
@@ -242,7 +230,7 @@ def project_wrenches(a: Articulation, target: FloatArray) -> None:
 def bias_forces(
     a: Articulation, velocity: FloatArray, twist: FloatArray, target: FloatArray
 ) -> None:
-    """Coriolis, centrifugal and gyroscopic forces [n] at ``target``, without gravity.
+    """Coriolis, centrifugal and gyroscopic forces [n], without gravity.
 
     The equation of motion is ``M dv/dt + bias = generalized forces``. ``twist`` holds the frames'
     velocities at ``velocity``.

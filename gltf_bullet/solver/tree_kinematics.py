@@ -21,7 +21,7 @@ from gltf_bullet.transforms import FloatArray
 
 @kernel
 def rotation_from_quat(quat: FloatArray, rotation: FloatArray) -> None:
-    """Matrix [3, 3] at ``target[t]`` of the quaternion xyzw at ``source[s]``."""
+    """Matrix [3, 3] of a quaternion xyzw."""
     x, y, z, w = quat[0], quat[1], quat[2], quat[3]
     scale = 2.0 / (x * x + y * y + z * z + w * w)
     rotation[0] = 1.0 - scale * (y * y + z * z)
@@ -206,11 +206,7 @@ def _write_motions(joint: int, pose: FloatArray, link: FloatArray, axis: FloatAr
             y = rotation[3] * u + rotation[4] * v + rotation[5] * w
             z = rotation[6] * u + rotation[7] * v + rotation[8] * w
         else:
-            u, v, w = (
-                link[LINK.axis],
-                link[LINK.axis + 1],
-                link[LINK.axis + 2],
-            )
+            u, v, w = link[LINK.axis], link[LINK.axis + 1], link[LINK.axis + 2]
             x = rotation[0] * u + rotation[1] * v + rotation[2] * w
             y = rotation[3] * u + rotation[4] * v + rotation[5] * w
             z = rotation[6] * u + rotation[7] * v + rotation[8] * w
@@ -218,11 +214,7 @@ def _write_motions(joint: int, pose: FloatArray, link: FloatArray, axis: FloatAr
             at[0], at[1], at[2] = 0.0, 0.0, 0.0
             at[3], at[4], at[5] = x, y, z
         else:
-            px, py, pz = (
-                pose[POSE.origin],
-                pose[POSE.origin + 1],
-                pose[POSE.origin + 2],
-            )
+            px, py, pz = pose[POSE.origin], pose[POSE.origin + 1], pose[POSE.origin + 2]
             at[0], at[1], at[2] = x, y, z
             at[3] = py * z - pz * y
             at[4] = pz * x - px * z
@@ -251,7 +243,7 @@ def gather_velocities(a: Articulation) -> None:
 
 @kernel
 def move_frames(a: Articulation, velocity: FloatArray, twist: FloatArray) -> None:
-    """Twists [f, 6] from the velocities at ``velocity``; anchors move as prescribed."""
+    """Twists [f, 6] from velocities; anchors move as prescribed."""
     count = a.frame_count
     joints, states = a.frame_joint, a.frame_state
     parents, dofs = a.frame_parent, a.frame_first_dof

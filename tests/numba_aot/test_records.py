@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from gltf_bullet.numba_aot import (
+    Count,
+    Table,
+    array,
     cells,
     entry,
     is_compiled,
@@ -53,10 +56,64 @@ def fill(ints: IntArray, floats: FloatArray, offset: int) -> int:
     return int(sample.doubled)
 
 
+@record
+class TablesSample:
+    """A count, a number, and tables in two arrays."""
+
+    ints: IntArray = array()
+    floats: FloatArray = array()
+    count: int = Count("n")  # type: ignore[assignment]
+    factor: float
+    parents: IntArray = Table("ints", ("n",))  # type: ignore[assignment]
+    speeds: FloatArray = Table("floats", ("n",))  # type: ignore[assignment]
+    turns: FloatArray = Table("floats", ("n", 3))  # type: ignore[assignment]
+
+
+tables_at = record_reader(TablesSample)
+
+
+@kernel
+def tables_of(ints: IntArray, floats: FloatArray, offset: int) -> TablesSample:
+    """Yield a record from a kernel."""
+    return tables_at(ints, floats, offset)
+
+
+@kernel
+def spun(turn: FloatArray, factor: float) -> float:
+    """Scale three numbers where they stand, and add them up."""
+    total = 0.0
+    for k in range(3):
+        turn[k] *= factor
+        total += turn[k]
+    return total
+
+
+def pass_on(ints: IntArray, floats: FloatArray, offset: int) -> int:
+    """Read and set tables, parts of them, a number, and an array itself."""
+    tables = tables_of(ints, floats, offset)
+    tables.factor = tables.factor + 1.0
+    for k in range(tables.count):
+        tables.speeds[k] = spun(tables.turns[3 * k :], tables.factor)
+        tables.parents[k] -= 1
+    either = tables.speeds if tables.factor > 100.0 else tables.turns
+    either[1] = floats[0]
+    tables.floats[0] = 0.5
+    return int(tables.ints[offset]) + len(floats[1:3])
+
+
 @pytest.fixture(scope="module")
 def compiled() -> Callable[..., int]:
     """The entry, built once."""
     made = entry(fill)
+    if is_compiled():
+        load(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def compiled_pass_on() -> Callable[..., int]:
+    """The entry with tables, built once."""
+    made = entry(pass_on)
     if is_compiled():
         load(made)
     return made
@@ -94,6 +151,45 @@ def test_fields_follow_each_other_in_the_order_of_their_declaration() -> None:
     names = ("count", "doubled", "share", "pair", "turn")
     assert [place_of(ReadSample, name) for name in names] == [0, 1, 2, 3, 5]
     assert size_of(ReadSample) == 11
+
+
+def tables_sample() -> tuple[IntArray, FloatArray]:
+    """A record behind one number of others, two rows in its tables."""
+    size = size_of(TablesSample)
+    ints, floats = np.zeros(1 + size + 2, dtype=np.int64), np.zeros(1 + 2 + 6)
+    numbers = ints[1 : 1 + size]
+    for name, offset in (("count", 2), ("parents", 1 + size), ("speeds", 1), ("turns", 3)):
+        numbers[place_of(TablesSample, name)] = offset
+    tables = tables_at(ints, floats, 1)
+    tables.factor = 1.0
+    floats[:] = [7.0, 0.0, 0.0, *range(6)]
+    return ints, floats
+
+
+def test_compiled_kernels_do_with_tables_what_python_does(
+    compiled_pass_on: Callable[..., int],
+) -> None:
+    (ints, floats), (expected_ints, expected_floats) = tables_sample(), tables_sample()
+    assert compiled_pass_on(ints, floats, 1) == pass_on(expected_ints, expected_floats, 1) == 4
+    assert ints.tolist() == expected_ints.tolist()
+    assert ints[-2:].tolist() == [-1, -1]
+    expected = [0.5, 6.0, 24.0, 0.0, 7.0, 4.0, 6.0, 8.0, 10.0]
+    assert floats.tolist() == expected_floats.tolist() == expected
+
+
+def test_python_sees_a_table_of_the_length_that_its_counts_say() -> None:
+    ints, floats = tables_sample()
+    tables = tables_at(ints, floats, 1)
+    assert tables.parents.shape == tables.speeds.shape == (2,)
+    assert tables.turns.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    assert tables.turns.base is not None
+    assert tables.floats is floats
+
+
+def test_arrays_and_tables_take_no_room_but_the_offset_of_a_table() -> None:
+    assert size_of(TablesSample) == 5
+    assert place_of(TablesSample, "count") == 0
+    assert place_of(TablesSample, "turns") == 4
 
 
 def test_no_two_records_have_one_name() -> None:

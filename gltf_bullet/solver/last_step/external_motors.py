@@ -100,14 +100,14 @@ def update_external_motors(a: Articulation, dt: float) -> None:
     """
     for k in range(a.dof_count):
         dof = a.command_dof[k]
-        load, driven = a.external_motor_force[dof:], a.externally_driven[dof:]
+        load, driven = a.external_motor_force, a.externally_driven
         if a.motor_force_is_old[dof] != 0.0:
             _skip_old_force(a, k, dof, dt)
         else:
             _update_motor(a, k, dof, dt)
-            load[0] = _reported_force(a, k, dt)
-        if driven[0] == 0.0:
-            load[0] = 0.0
+            load[dof] = _reported_force(a, k, dt)
+        if driven[dof] == 0.0:
+            load[dof] = 0.0
 
 
 @kernel
@@ -126,44 +126,44 @@ def _skip_old_force(a: Articulation, k: int, dof: int, dt: float) -> None:
 
 @kernel
 def _update_motor(a: Articulation, k: int, dof: int, dt: float) -> None:
-    impulse, last = dt * a.motor_force[k], a.last_motor_impulse[k:]
-    is_same = abs(impulse - last[0]) <= SAME_IMPULSE * abs(last[0]) + NO_IMPULSE
-    last[0] = impulse
-    driven, idle = a.externally_driven[dof:], a.idle_steps[dof:]
-    residual, usual = a.momentum_residual[dof:], a.usual_residual[dof:]
+    impulse, last = dt * a.motor_force[k], a.last_motor_impulse
+    is_same = abs(impulse - last[k]) <= SAME_IMPULSE * abs(last[k]) + NO_IMPULSE
+    last[k] = impulse
+    driven, idle = a.externally_driven, a.idle_steps
+    residual, usual = a.momentum_residual, a.usual_residual
     bound = a.last_dt[0] * a.motor_bound[k] * (1.0 + SAME)
     is_own = a.own_motor[k] != 0 and abs(impulse) <= bound
-    is_mine = driven[0] == 0.0 and is_own
+    is_mine = driven[dof] == 0.0 and is_own
     if not is_same:
-        idle[0], usual[0] = OLD_READING if is_mine else 0.0, residual[0]
-        if driven[0] == 0.0 and not is_own:
+        idle[dof], usual[dof] = OLD_READING if is_mine else 0.0, residual[dof]
+        if driven[dof] == 0.0 and not is_own:
             _start_external_drive(a, dof)
         return
     if is_mine or abs(impulse) <= NO_IMPULSE or a.closure_count:
         return
-    if driven[0] == 0.0 and idle[0] == OLD_READING:
+    if driven[dof] == 0.0 and idle[dof] == OLD_READING:
         return
     if a.mispredicted or _is_at_stop(a, dof):
-        idle[0] = 0.0
+        idle[dof] = 0.0
         return
-    if driven[0] == 0.0:
+    if driven[dof] == 0.0:
         # At its largest force, and unheard of since a state was taken back: a load is as large.
-        is_load = abs(dt * residual[0] - impulse) <= SMALL_SHARE * abs(impulse)
-        idle[0] = idle[0] + 1.0 if is_load else 0.0
-        if idle[0] >= RELEASE_STEPS:
+        is_load = abs(dt * residual[dof] - impulse) <= SMALL_SHARE * abs(impulse)
+        idle[dof] = idle[dof] + 1.0 if is_load else 0.0
+        if idle[dof] >= RELEASE_STEPS:
             _start_external_drive(a, dof)
         return
-    missing = residual[0] - usual[0]
+    missing = residual[dof] - usual[dof]
     if abs(impulse + dt * missing) > SMALL_SHARE * abs(impulse):
-        idle[0] = 0.0
-        usual[0] += ADAPTATION * missing
+        idle[dof] = 0.0
+        usual[dof] += ADAPTATION * missing
         return
-    idle[0] += 1.0
+    idle[dof] += 1.0
     is_free = a.measured_contact_force[dof] == 0.0
-    if idle[0] >= (RELEASE_STEPS if is_free else RELEASE_STEPS_IN_CONTACT):
-        idle[0] = 0.0
+    if idle[dof] >= (RELEASE_STEPS if is_free else RELEASE_STEPS_IN_CONTACT):
+        idle[dof] = 0.0
         if _is_driven(a, dof):  # else there is nothing to give the axis back to
-            driven[0], residual[0] = 0.0, 0.0
+            driven[dof], residual[dof] = 0.0, 0.0
             a.external_force[dof] = 0.0
             a.lasting_force[dof] = 0.0
 

@@ -56,10 +56,7 @@ def close_loops(a: Articulation, dt: float) -> int:
     """Move the joints of an articulation to where its loops are closed, with the least energy.
 
     Args:
-        ints: Of the scene.
-        floats: The state that was read; receives what it should be.
-        work: Of the scene.
-        articulation: The articulation.
+        a: Its ``state`` is as it was read; receives what it should be.
         dt: [s] of the step that was made.
 
     Returns:

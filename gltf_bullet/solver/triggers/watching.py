@@ -33,9 +33,7 @@ FAST_SHARE = 0.5
 
 
 @kernel
-def _follow_frame(
-    scene: SceneHeader, table: IntArray, numbers: FloatArray, f: int
-) -> None:
+def _follow_frame(scene: SceneHeader, table: IntArray, numbers: FloatArray, f: int) -> None:
     """Place a frame after the step, and keep its place before it."""
     triggers = triggers_at(table, 0)
     source = triggers.frame_source + SOURCE.size * f
