@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from gltf_bullet.numba_aot.declarations import (
     Count,
+    FloatTable,
     IntTable,
     Table,
     addresses,
@@ -48,6 +49,7 @@ from gltf_bullet.numba_aot.library import is_compiled
 
 __all__ = [
     "Count",
+    "FloatTable",
     "IntTable",
     "Table",
     "address_of",

@@ -17,6 +17,7 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntTable: TypeAlias = npt.NDArray[np.int64]
 """An array of two dimensions."""
+FloatTable: TypeAlias = npt.NDArray[np.float64]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Kind = TypeVar("Kind")
@@ -60,6 +61,8 @@ RECORD_ARRAYS: dict[str, dict[str, str]] = {}
 """Arrays that the tables of records are in: their names and annotations, by name of the record."""
 TABLES: dict[str, dict[str, Table]] = {}
 """Tables of records, by name."""
+COUNTS: dict[str, dict[str, str]] = {}
+"""Names of the counts of records, by letter."""
 
 _FIELDS = {"int": np.int64, "float": np.float64, "IntArray": np.int64, "FloatArray": np.float64}
 """Type of a number, or of the numbers of a small array, by annotation."""
@@ -117,6 +120,7 @@ def record(declared: type[Kind]) -> type[Kind]:
     fields: list[Any] = []
     tables: dict[str, Table] = {}
     arrays: dict[str, str] = {}
+    counts: dict[str, str] = {}
     for name, kind in declared.__annotations__.items():
         value = getattr(declared, name, None)
         more = (tuple(value),) if isinstance(value, Cells) else ()
@@ -125,8 +129,11 @@ def record(declared: type[Kind]) -> type[Kind]:
             continue
         if isinstance(value, Table):
             tables[name] = value
+        if isinstance(value, Count):
+            counts[value.letter] = name
         fields.append((name, np.int64 if isinstance(value, Table) else _FIELDS[kind], *more))
     TABLES[declared.__name__], RECORD_ARRAYS[declared.__name__] = tables, arrays
+    COUNTS[declared.__name__] = counts
     RECORDS[declared.__name__] = np.dtype((np.record, np.dtype(fields, align=True)))
     return declared
 
@@ -151,7 +158,7 @@ def record_reader(declared: type[Kind]) -> Callable[..., Kind]:
     array. The function must be called by the name of a global of the kernel's module.
     """
     name, kind, size = declared.__name__, RECORDS[declared.__name__], size_of(declared)
-    arrays, counts = RECORD_ARRAYS[name], _counts_of(declared)
+    arrays, counts = RECORD_ARRAYS[name], COUNTS[name]
 
     def read(*given: Any) -> Any:
         *values, offset = given
@@ -162,12 +169,6 @@ def record_reader(declared: type[Kind]) -> Callable[..., Kind]:
 
     RECORD_READERS[read] = name
     return read
-
-
-def _counts_of(declared: type) -> dict[str, str]:
-    """Names of a record's counts, by letter."""
-    values = {name: getattr(declared, name, None) for name in declared.__annotations__}
-    return {value.letter: name for name, value in values.items() if isinstance(value, Count)}
 
 
 class _WithTables:
@@ -194,7 +195,8 @@ class _WithTables:
             size if isinstance(size, int) else int(getattr(self, self._counts[size]))
             for size in shape
         ]
-        return self._arrays[array][found : found + prod(lengths)]
+        numbers = self._arrays[array][found : found + prod(lengths)]
+        return numbers.reshape(lengths) if len(shape) == 2 else numbers
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._numbers[0], name, value)

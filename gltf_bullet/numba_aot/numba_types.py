@@ -18,7 +18,7 @@ from numba.core import typeconv
 from numba.core.typing import templates
 from numba.np import arrayobj
 
-from gltf_bullet.numba_aot.declarations import RECORD_ARRAYS, RECORDS, TABLES
+from gltf_bullet.numba_aot.declarations import COUNTS, RECORD_ARRAYS, RECORDS, TABLES
 
 # Numba says little about types.
 _types: Any = numba.types
@@ -53,6 +53,22 @@ class _NumbersModel(_extending.models.StructModel):  # type: ignore[misc]
         super().__init__(manager, made, members)
 
 
+class _Rows(_types.Type):  # type: ignore[misc]
+    """Rows of numbers, one after the other: an address, how many rows, and how long they are."""
+
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
+        self.row = _Numbers(kind)
+        super().__init__(name=f"Rows({kind})")
+
+
+@_extending.register_model(_Rows)
+class _RowsModel(_extending.models.StructModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, made: Any) -> None:
+        members = [("data", _types.CPointer(made.kind))]
+        super().__init__(manager, made, [*members, ("size", _types.int64), ("width", _types.int64)])
+
+
 class _Tables(_types.Type):  # type: ignore[misc]
     """A record and the arrays that its tables are in: an address each."""
 
@@ -60,7 +76,7 @@ class _Tables(_types.Type):  # type: ignore[misc]
         self.record = record_type(name)
         self.arrays = RECORD_ARRAYS[name]
         self.tables = TABLES[name]
-        super().__init__(name=f"Tables({name})")
+        super().__init__(name=name)
 
 
 @_extending.register_model(_Tables)
@@ -73,9 +89,13 @@ class _TablesModel(_extending.models.StructModel):  # type: ignore[misc]
 
 _KINDS = {"IntArray": _types.int64, "FloatArray": _types.float64}
 NUMBERS = {name: _Numbers(kind) for name, kind in _KINDS.items()}
+_ROWS = {name: _Rows(kind) for name, kind in _KINDS.items()}
+_PLACE = _types.UniTuple(_types.int64, 2)
+"""Row and column."""
 _TYPES = {
     **NUMBERS,
-    "IntTable": _types.int64[:, ::1],
+    "IntTable": _ROWS["IntArray"],
+    "FloatTable": _ROWS["FloatArray"],
     "int": _types.int64,
     "float": _types.float64,
     "bool": _types.boolean,
@@ -120,6 +140,8 @@ def data_of(builder: Any, numbers: Any) -> Any:
 class _GetNumbers(_templates.AbstractTemplate):  # type: ignore[misc]
     def generic(self, arguments: Any, _named: Any) -> Any:
         numbers, index = arguments
+        if isinstance(numbers, _Rows):
+            return _signature_of_rows(numbers, index)
         if not isinstance(numbers, _Numbers):
             return None
         if isinstance(index, _types.SliceType):
@@ -128,10 +150,25 @@ class _GetNumbers(_templates.AbstractTemplate):  # type: ignore[misc]
         return _templates.signature(numbers.kind, numbers, _types.int64) if is_one else None
 
 
+def _signature_of_rows(rows: Any, index: Any) -> Any:
+    """What an index yields: a row, some rows, a number, or a part of a row."""
+    if isinstance(index, _types.SliceType):
+        return _templates.signature(rows, rows, index)
+    if isinstance(index, _types.Integer):
+        return _templates.signature(rows.row, rows, _types.int64)
+    if not (isinstance(index, _types.BaseTuple) and len(index) == 2):
+        return None
+    if isinstance(index[1], _types.SliceType):
+        return _templates.signature(rows.row, rows, _types.Tuple((_types.int64, index[1])))
+    return _templates.signature(rows.kind, rows, _PLACE)
+
+
 @_templates.infer_global(operator.setitem)
 class _SetNumber(_templates.AbstractTemplate):  # type: ignore[misc]
     def generic(self, arguments: Any, _named: Any) -> Any:
         numbers, index, _value = arguments
+        if isinstance(numbers, _Rows) and isinstance(index, _types.BaseTuple):
+            return _templates.signature(_types.none, numbers, _PLACE, numbers.kind)
         if not (isinstance(numbers, _Numbers) and isinstance(index, _types.Integer)):
             return None
         return _templates.signature(_types.none, numbers, _types.int64, numbers.kind)
@@ -140,7 +177,7 @@ class _SetNumber(_templates.AbstractTemplate):  # type: ignore[misc]
 @_templates.infer_global(len)
 class _CountNumbers(_templates.AbstractTemplate):  # type: ignore[misc]
     def generic(self, arguments: Any, _named: Any) -> Any:
-        is_counted = isinstance(arguments[0], _Numbers)
+        is_counted = isinstance(arguments[0], (_Numbers, _Rows))
         return _templates.signature(_types.int64, *arguments) if is_counted else None
 
 
@@ -173,15 +210,19 @@ def _set_number(_context: Any, builder: Any, _signature: Any, values: Any) -> No
 
 @_lower(operator.getitem, _Numbers, _types.SliceType)
 def _get_numbers(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    """A part of the numbers, where they are: nothing is copied or checked."""
-    data, size = (builder.extract_value(values[0], k) for k in range(2))
-    start, stop = (builder.extract_value(values[1], k) for k in range(2))
+    return _part_of(context, builder, signature.args[0], *values)
+
+
+def _part_of(context: Any, builder: Any, kind: Any, numbers: Any, part: Any) -> Any:
+    """A part of numbers, where they are: nothing is copied or checked."""
+    data, size = (builder.extract_value(numbers, k) for k in range(2))
+    start, stop = (builder.extract_value(part, k) for k in range(2))
     end = builder.select(builder.icmp_signed("<", stop, size), stop, size)
-    part = builder.gep(data, [start]), builder.sub(end, start)
-    return value_of(context, builder, signature.args[0], *part)
+    return value_of(context, builder, kind, builder.gep(data, [start]), builder.sub(end, start))
 
 
 @_lower(len, _Numbers)
+@_lower(len, _Rows)
 def _count_numbers(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
     return builder.extract_value(values[0], 1)
 
@@ -195,6 +236,72 @@ _extending.lower_cast(_types.Array, _Numbers)(_numbers_of_array)
 
 
 @_templates.infer_getattr
+class _RowsAttributes(_templates.AttributeTemplate):  # type: ignore[misc]
+    """``rows.ctypes.data`` is their address, ``rows.shape`` how many they are and how long."""
+
+    key = _Rows
+
+    def generic_resolve(self, rows: Any, name: str) -> Any:
+        return {"ctypes": rows.row, "shape": _PLACE}.get(name)
+
+
+@_lower_attribute(_Rows)
+def _get_shape(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
+    data, size, width = (builder.extract_value(value, k) for k in range(3))
+    if name == "ctypes":
+        return value_of(context, builder, kind.row, data, size)
+    return context.make_tuple(builder, _PLACE, (size, width))
+
+
+def _row_at(builder: Any, rows: Any, number: Any) -> Any:
+    """The address of a row."""
+    return builder.gep(data_of(builder, rows), [builder.mul(number, width_of(builder, rows))])
+
+
+def width_of(builder: Any, rows: Any) -> Any:
+    """How long rows are."""
+    return builder.extract_value(rows, 2)
+
+
+def _place_at(builder: Any, rows: Any, place: Any) -> Any:
+    row, column = (builder.extract_value(place, k) for k in range(2))
+    return builder.gep(_row_at(builder, rows, row), [column])
+
+
+@_lower(operator.getitem, _Rows, _types.int64)
+def _get_row(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    row = _row_at(builder, *values), width_of(builder, values[0])
+    return value_of(context, builder, signature.return_type, *row)
+
+
+@_lower(operator.getitem, _Rows, _PLACE)
+def _get_entry(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+    return builder.load(_place_at(builder, *values))
+
+
+@_lower(operator.setitem, _Rows, _PLACE, _types.Any)
+def _set_entry(_context: Any, builder: Any, _signature: Any, values: Any) -> None:
+    builder.store(values[2], _place_at(builder, *values[:2]))
+
+
+@_lower(operator.getitem, _Rows, _types.BaseTuple)
+def _get_part_of_row(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    row, part = (builder.extract_value(values[1], k) for k in range(2))
+    whole = _row_at(builder, values[0], row), width_of(builder, values[0])
+    numbers = value_of(context, builder, signature.return_type, *whole)
+    return _part_of(context, builder, signature.return_type, numbers, part)
+
+
+@_lower(operator.getitem, _Rows, _types.SliceType)
+def _get_rows(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    """Rows from one on."""
+    start = builder.extract_value(values[1], 0)
+    left = builder.sub(builder.extract_value(values[0], 1), start)
+    part = _row_at(builder, values[0], start), left, width_of(builder, values[0])
+    return value_of(context, builder, signature.return_type, *part)
+
+
+@_templates.infer_getattr
 class _TablesAttributes(_templates.AttributeTemplate):  # type: ignore[misc]
     """A table is its numbers; all else is as the record has it."""
 
@@ -204,7 +311,9 @@ class _TablesAttributes(_templates.AttributeTemplate):  # type: ignore[misc]
         kind = tables.tables.get(name)
         if kind is None and name not in tables.arrays:
             return tables.record.typeof(name)
-        return NUMBERS[tables.arrays[name if kind is None else kind.array]]
+        if kind is None:
+            return NUMBERS[tables.arrays[name]]
+        return (_ROWS if len(kind.shape) == 2 else NUMBERS)[tables.arrays[kind.array]]
 
 
 def _record_of(context: Any, builder: Any, kind: Any, value: Any) -> Any:
@@ -225,7 +334,14 @@ def _get_field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> 
     data = builder.extract_value(value, 1 + list(kind.arrays).index(array))
     data = data if found is None else builder.gep(data, [found])
     size = context.get_constant(_types.int64, _UNKNOWN)
-    return value_of(context, builder, NUMBERS[kind.arrays[array]], data, size)
+    if name in kind.arrays or len(kind.tables[name].shape) != 2:
+        return value_of(context, builder, NUMBERS[kind.arrays[array]], data, size)
+    width = kind.tables[name].shape[1]
+    if isinstance(width, str):
+        width = _get_field(context, builder, kind, value, COUNTS[kind.name][width])
+    else:
+        width = context.get_constant(_types.int64, width)
+    return value_of(context, builder, _ROWS[kind.arrays[array]], data, size, width)
 
 
 def _set_field(context: Any, builder: Any, signature: Any, values: Any, name: str) -> None:

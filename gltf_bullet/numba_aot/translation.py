@@ -41,6 +41,7 @@ from gltf_bullet.numba_aot.numba_types import (
     data_of,
     type_of,
     value_of,
+    width_of,
 )
 from gltf_bullet.numba_aot.wrappers import DECLARATIONS, c_name, python_name, wrappers
 
@@ -238,10 +239,8 @@ def _numbers_in_table(kind: Any) -> Any:
 
     def declare(_context: object, table: Any, _row: object, _column: object) -> Any:
         def generate(context: Any, builder: Any, _signature: object, values: Any) -> Any:
-            parts = _arrays.make_array(table)(context, builder, values[0])
-            width = builder.extract_value(parts.shape, 1)
-            at = builder.add(builder.mul(values[1], width), values[2])
-            place = builder.gep(parts.data, [at])
+            at = builder.add(builder.mul(values[1], width_of(builder, values[0])), values[2])
+            place = builder.gep(data_of(builder, values[0]), [at])
             one = context.get_constant(_types.int64, 1)
             data = context.get_value_type(_types.CPointer(kind.kind))
             address, size = builder.load(place), builder.load(builder.gep(place, [one]))

@@ -47,7 +47,7 @@ def wrappers(entry: str, kinds: Sequence[str], mangled: str) -> str:
 
 
 def _c_function(entry: str, kinds: Sequence[str], mangled: str) -> str:
-    """Calls Numba's function as Numba does: an array is two numbers, a table nine."""
+    """Calls Numba's function as Numba does."""
     taken: list[str] = []
     passed, lines = ["ptr %result", "ptr %error"], []
     for k, kind in enumerate(kinds):
@@ -59,13 +59,7 @@ def _c_function(entry: str, kinds: Sequence[str], mangled: str) -> str:
         lengths = [f"i64 %n{k}.{d}" for d in range(_DIMENSIONS[kind])]
         taken += [f"i64 %a{k}", *lengths]
         lines.append(f"%data{k} = inttoptr i64 %a{k} to ptr")
-        if len(lengths) == 1:
-            passed += [f"ptr %data{k}", *lengths]
-            continue
-        lines.append(f"%total{k} = mul i64 %n{k}.0, %n{k}.1")
-        lines.append(f"%row{k} = mul i64 %n{k}.1, 8")
-        passed += ["ptr null", "ptr null", f"i64 %total{k}", "i64 8", f"ptr %data{k}"]
-        passed += [*lengths, f"i64 %row{k}", "i64 8"]
+        passed += [f"ptr %data{k}", *lengths]
     declared = ", ".join(part.split()[0] for part in passed)
     body = "\n  ".join(lines)
     return f"""

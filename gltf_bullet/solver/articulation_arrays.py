@@ -4,7 +4,7 @@ There are three: integers (structure and switches), floats (model, state and mem
 holds) and work (what a step derives from them). A :class:`SceneHeader` stands first in the
 integers, an :class:`Articulation` for each articulation behind it. A field holds a count, a switch,
 or a table, whose array and shape are declared beside it: kernels read entry ``i, j`` of the mass
-matrix as ``a.mass[n * i + j]``, and take one articulation, which knows where its arrays are. What
+matrix as ``a.mass[i, j]``, and take one articulation, which knows where its arrays are. What
 may be set is all but structure and model; who sets a table says so.
 
 *Frames* are the links that carry mass or a joint, and the anchors; parents come before children.
@@ -21,7 +21,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gltf_bullet.numba_aot import array, kernel, place_of, record, record_reader
+from gltf_bullet.numba_aot import (
+    FloatTable,
+    IntTable,
+    array,
+    kernel,
+    place_of,
+    record,
+    record_reader,
+)
 from gltf_bullet.solver.tables import FLOATS, INTS, MEMORY, WORK, count, offsets, table
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -91,10 +99,10 @@ class SceneHeader:
     articulations: IntArray = table(INTS, "a")
     """Offset of the record of each articulation."""
     cut_count: int = count("k")
-    cut: IntArray = table(INTS, "k", CUT.size)
-    cut_local: FloatArray = table(FLOATS, "k", 6)
+    cut: IntTable = table(INTS, "k", CUT.size)
+    cut_local: FloatTable = table(FLOATS, "k", 6)
     """The constrained point in the first frame, then in the second."""
-    cut_impulse: FloatArray = table(FLOATS, "k", 6)
+    cut_impulse: FloatTable = table(FLOATS, "k", 6)
     """Impulses of the rows of cuts in the last step; memory."""
     part: int
     """Number of the coming engine step among those that a step is divided into."""
@@ -120,6 +128,8 @@ class Articulation:
     """Count of the loop constraints that the engine holds."""
     total_rows: int = count("m")
     """Count of all rows: those of limits and drives, then those of loop constraints."""
+    closure_row_count: int = count("q")
+    """Count of the rows of loop constraints."""
     base_dof_count: int = count("b")
     """Count of the velocities of floating bases, which are the last ones."""
     state_size: int = count("s")
@@ -203,7 +213,7 @@ class Articulation:
 
     # --- model and state ---
 
-    link: FloatArray = table(FLOATS, "f", LINK.size)
+    link: FloatTable = table(FLOATS, "f", LINK.size)
     state: FloatArray = table(FLOATS, "s")
     """Coordinates and velocities of all joints and bases."""
     row_lower: FloatArray = table(FLOATS, "r")
@@ -214,16 +224,16 @@ class Articulation:
     row_position_target: FloatArray = table(FLOATS, "r")
     row_velocity_target: FloatArray = table(FLOATS, "r")
     row_max_force: FloatArray = table(FLOATS, "r")
-    row_local_a: FloatArray = table(FLOATS, "r", 7)
+    row_local_a: FloatTable = table(FLOATS, "r", 7)
     """Attachment in frame a: position, rotation xyzw."""
-    row_local_b: FloatArray = table(FLOATS, "r", 7)
-    closure_local: FloatArray = table(FLOATS, "c", 6)
+    row_local_b: FloatTable = table(FLOATS, "r", 7)
+    closure_local: FloatTable = table(FLOATS, "c", 6)
     """The constrained point in the first frame, then in the second."""
     reference_offset: FloatArray = table(FLOATS, 3)
     """The reference point in the reference frame."""
-    field_acceleration: FloatArray = table(FLOATS, "f", 3)
+    field_acceleration: FloatTable = table(FLOATS, "f", 3)
     """Accelerations by gravity fields that the engine does not know [m/s^2]."""
-    announced_wrench: FloatArray = table(FLOATS, "f", 6)
+    announced_wrench: FloatTable = table(FLOATS, "f", 6)
     """Torque at the centre of mass and force that the user announced for the step."""
     motor_force_is_old: FloatArray = table(FLOATS, "n")
     """1 for motors whose force was read before, so that the engine's answer is an old one."""
@@ -253,7 +263,7 @@ class Articulation:
     """Estimated generalized force of others that acts in every part by itself."""
     predicted_contact_force: FloatArray = table(MEMORY, "n")
     """Generalized force of contacts in the last step as its solve predicted it."""
-    last_mass: FloatArray = table(MEMORY, "n", "n")
+    last_mass: FloatTable = table(MEMORY, "n", "n")
     """Mass matrix at the beginning of the last step."""
     compliant_force: FloatArray = table(MEMORY, "n")
     """Generalized force of drives and soft limits in the last step."""
@@ -278,25 +288,27 @@ class Articulation:
 
     reference_point: FloatArray = table(WORK, 3)
     """World position."""
-    pose: FloatArray = table(WORK, "f", POSE.size)
-    twist: FloatArray = table(WORK, "f", 6)
+    pose: FloatTable = table(WORK, "f", POSE.size)
+    twist: FloatTable = table(WORK, "f", 6)
     """Present velocities of the frames."""
-    mean_twist: FloatArray = table(WORK, "f", 6)
+    mean_twist: FloatTable = table(WORK, "f", 6)
     """Velocities of the frames in a pass of centring."""
-    acceleration: FloatArray = table(WORK, "f", 6)
+    acceleration: FloatTable = table(WORK, "f", 6)
     """Accelerations of the frames if no degree of freedom accelerates."""
-    wrench: FloatArray = table(WORK, "f", 6)
+    wrench: FloatTable = table(WORK, "f", 6)
     """Scratch of the recursions."""
-    composite: FloatArray = table(WORK, "f", 10)
+    composite: FloatTable = table(WORK, "f", 10)
     """Mass, first moment and inertia of each subtree about the reference point."""
-    axis: FloatArray = table(WORK, "n", 6)
+    axis: FloatTable = table(WORK, "n", 6)
     """Motion of each degree of freedom."""
-    mass: FloatArray = table(WORK, "n", "n")
+    mass: FloatTable = table(WORK, "n", "n")
     """Mass matrix M."""
-    factor: FloatArray = table(WORK, "n", "n")
+    factor: FloatTable = table(WORK, "n", "n")
     """Upper triangle U with U^T U = M."""
-    base_mass: FloatArray = table(WORK, 2, "b", "b")
-    """Mass matrix of the floating bases alone, and its factor."""
+    base_mass: FloatTable = table(WORK, "b", "b")
+    """Mass matrix of the floating bases alone."""
+    base_factor: FloatTable = table(WORK, "b", "b")
+    """Its factor."""
     velocity: FloatArray = table(WORK, "n")
     """Present velocities."""
     free_velocity: FloatArray = table(WORK, "n")
@@ -332,8 +344,8 @@ class Articulation:
     """J v at present, prescribed motion included."""
     row_drift: FloatArray = table(WORK, "m")
     """Prescribed part of the rate."""
-    row_jacobian: FloatArray = table(WORK, "m", "n")
-    row_half: FloatArray = table(WORK, "m", "n")
+    row_jacobian: FloatTable = table(WORK, "m", "n")
+    row_half: FloatTable = table(WORK, "m", "n")
     """U^-T J^T: products of two rows of it are those of J M^-1 J^T."""
     row_target: FloatArray = table(WORK, "m")
     """Target of J v after the step, without the drift."""
@@ -350,15 +362,15 @@ class Articulation:
     """Reduction of the target with which the curvature of the row adds no energy."""
     energy_budget: FloatArray = table(WORK, 1)
     """Energy that all rows together may add in the step because of curvature [J]."""
-    closure_gap: FloatArray = table(WORK, "c", 3)
+    closure_gap: FloatTable = table(WORK, "c", 3)
     """Second end minus first end, world axes [m]."""
-    closure_bend: FloatArray = table(WORK, "c", 3)
+    closure_bend: FloatTable = table(WORK, "c", 3)
     """Change of the gap in the coming step by turning links, beyond its rate, world axes [m]."""
-    closure_shift: FloatArray = table(WORK, "c", 3)
+    closure_shift: FloatTable = table(WORK, "c", 3)
     """Addition to the gap that the engine sees, world axes [m]."""
-    closure_compliance: FloatArray = table(WORK, "q", "q")
+    closure_compliance: FloatTable = table(WORK, "q", "q")
     """J M^-1 J^T of these rows."""
-    closure_factor: FloatArray = table(WORK, "q", "q")
+    closure_factor: FloatTable = table(WORK, "q", "q")
     """Its Cholesky factor."""
     closure_impulse: FloatArray = table(WORK, "q")
     """Wanted change of these rows, then the multipliers that bring it about."""

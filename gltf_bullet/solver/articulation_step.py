@@ -60,8 +60,9 @@ def prepare_articulation(a: Articulation, dt: float, gx: float, gy: float, gz: f
     """Prepare the solve of one step of ``dt`` seconds, after :func:`evaluate_tree`."""
     n = a.dof_count
     mass, last = a.mass, a.last_mass
-    for k in range(n * n):
-        last[k] = mass[k]
+    for i in range(n):
+        for k in range(n):
+            last[i, k] = mass[i, k]
     factor_dense(mass, n, a.factor)
     _apply_known_forces(a, dt, gx, gy, gz)
     centre_bias(a, dt, False)
@@ -102,7 +103,7 @@ def _bound_rows(a: Articulation, dt: float) -> None:
     last, last_dt = a.last_impulse, a.last_dt[0]
     largest = 0.0
     for r in range(a.total_rows):
-        total = dot(half[n * r :], half[n * r :], n)
+        total = dot(half[r], half[r], n)
         a.row_compliance[r] = total
         a.last_compliance[r] = total
         largest = max(largest, total)
@@ -113,7 +114,7 @@ def _bound_rows(a: Articulation, dt: float) -> None:
         hard = HARD * (max(compliance, 1e-6 * largest) if largest > 0.0 else 1.0)
         drift = a.row_drift[r]
         if r < rows:
-            row = a.row_jacobian[n * r :]
+            row = a.row_jacobian[r]
             speed = drift
             for i in range(n):
                 speed += row[i] * free[i]
@@ -124,9 +125,9 @@ def _bound_rows(a: Articulation, dt: float) -> None:
         else:
             gap, bend = 0.0, 0.0
             if k < 3:
-                gap = a.closure_gap[3 * c + k]
+                gap = a.closure_gap[c, k]
                 gap = min(max(gap, -CLOSURE_GAP), CLOSURE_GAP)
-                bend = a.closure_bend[3 * c + k]
+                bend = a.closure_bend[c, k]
             softness[r] = hard
             target[r] = -(BAUMGARTE * gap + bend) / dt
             low[r], high[r] = -math.inf, math.inf
@@ -285,13 +286,13 @@ def _apply_known_forces(a: Articulation, dt: float, gx: float, gy: float, gz: fl
     axes, frames = a.axis, a.dof_frame
     pulls, externals = a.field_acceleration, a.announced_wrench
     for f in range(count):
-        out, link = wrenches[6 * f :], links[LINK.size * f :]
+        out, link = wrenches[f], links[f]
         mass, more = link[LINK.mass], link[LINK.gravity_factor] - 1.0
-        e, p = externals[6 * f :], pulls[3 * f :]
+        e, p = externals[f], pulls[f]
         x = mass * (more * gx + p[0]) + e[3]
         y = mass * (more * gy + p[1]) + e[4]
         z = mass * (more * gz + p[2]) + e[5]
-        c = poses[POSE.size * f + POSE.com :]
+        c = poses[f, POSE.com :]
         out[0] = e[0] + c[1] * z - c[2] * y
         out[1] = e[1] + c[2] * x - c[0] * z
         out[2] = e[2] + c[0] * y - c[1] * x
@@ -300,7 +301,7 @@ def _apply_known_forces(a: Articulation, dt: float, gx: float, gy: float, gz: fl
     for i in range(n):
         added[i] += a.external_pulse[i]
         f = frames[i]
-        s, h = axes[6 * i :], composites[10 * f :]
+        s, h = axes[i], composites[f]
         m, hx, hy, hz = h[0], h[1], h[2], h[3]
         weight = (
             s[0] * (hy * gz - hz * gy)
@@ -351,15 +352,15 @@ def _anchor_inertia(
             still = False
     if still:
         return 0.0
-    p = a.pose[POSE.size * root + POSE.com :]
+    p = a.pose[root, POSE.com :]
     bx, by, bz = t[3], t[4], t[5]
     scratch[0], scratch[1], scratch[2] = bx, by, bz
     scratch[3] = t[0] - (by * p[2] - bz * p[1])
     scratch[4] = t[1] - (bz * p[0] - bx * p[2])
     scratch[5] = t[2] - (bx * p[1] - by * p[0])
     frame = a.dof_frame[i]
-    composite_wrench(a.composite[10 * frame :], scratch, scratch[6:])
-    total, s = 0.0, a.axis[6 * i :]
+    composite_wrench(a.composite[frame], scratch, scratch[6:])
+    total, s = 0.0, a.axis[i]
     for k in range(6):
         total += s[k] * scratch[6 + k]
     return total

@@ -88,7 +88,7 @@ def _limit_coriolis(a: Articulation, dt: float) -> None:
     for i in range(n):
         turned += swerve[i] * swerve[i]
         for k in range(n):
-            moving += velocity[i] * mass[n * i + k] * velocity[k]
+            moving += velocity[i] * mass[i, k] * velocity[k]
     if _is_carried(a):
         # Inertia turns what the anchors carry as well: the bob of a governor, at rest towards its
         # rotor for a moment, stayed there.
@@ -116,8 +116,8 @@ def motion_about_anchors(a: Articulation) -> float:
     """Twice the kinetic energy of all links [J] with what the spin of their anchors gives them."""
     total = 0.0
     for f in range(a.frame_count):
-        mass = a.link[LINK.size * f + LINK.mass]
-        t, p = a.twist[6 * f :], a.pose[POSE.size * f :]
+        mass = a.link[f, LINK.mass]
+        t, p = a.twist[f], a.pose[f]
         wx, wy, wz = t[0], t[1], t[2]
         c, i = p[POSE.com :], p[POSE.inertia :]
         vx = t[3] + wy * c[2] - wz * c[1]
@@ -164,7 +164,7 @@ def _brake_joints(a: Articulation, rate: float) -> None:
     for q in range(n):
         if is_base[q]:
             for p in range(n):
-                drag[p] -= mass[n * p + q] * recoil[j]
+                drag[p] -= mass[p, q] * recoil[j]
             j += 1
     for k in range(n):
         if not is_base[k]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.numba_aot import kernel
+from gltf_bullet.numba_aot import FloatTable, kernel
 from gltf_bullet.transforms import FloatArray, IntArray
 
 SINGULAR = 1e-14
@@ -75,46 +75,44 @@ def dot(first: FloatArray, second: FloatArray, count: int) -> float:
 
 
 @kernel
-def factor_dense(matrix: FloatArray, n: int, factor: FloatArray) -> None:
+def factor_dense(matrix: FloatTable, n: int, factor: FloatTable) -> None:
     """Factor a symmetric [n, n] matrix; its upper triangle is read."""
-    for k in range(n * n):
-        factor[k] = matrix[k]
     for i in range(n):
-        row = factor[n * i :]
+        for k in range(n):
+            factor[i, k] = matrix[i, k]
+    for i in range(n):
+        row = factor[i]
         left = row[i]
-        whole = matrix[(n + 1) * i]
-        inverse = 1.0 / math.sqrt(left) if left > SINGULAR * whole and left > 0.0 else 0.0
+        inverse = 1.0 / math.sqrt(left) if left > SINGULAR * matrix[i, i] and left > 0.0 else 0.0
         row[i] = inverse
         for k in range(i + 1, n):
             row[k] *= inverse
         for j in range(i + 1, n):
             value = row[j]
             if value != 0.0:
-                subtract_row(factor[n * j + j :], value, row[j:], n - j)
+                subtract_row(factor[j, j:], value, row[j:], n - j)
 
 
 @kernel
-def forward_dense(factor: FloatArray, n: int, vector: FloatArray) -> None:
+def forward_dense(factor: FloatTable, n: int, vector: FloatArray) -> None:
     """Solve ``U^T y = b`` in place; the diagonal of U is stored inverted."""
     for i in range(n):
         if vector[i] != 0.0:
-            row = factor[(n + 1) * i :]
-            value = vector[i] * row[0]
+            value = vector[i] * factor[i, i]
             vector[i] = value
-            subtract_row(vector[i + 1 :], value, row[1:], n - i - 1)
+            subtract_row(vector[i + 1 :], value, factor[i, i + 1 :], n - i - 1)
 
 
 @kernel
-def backward_dense(factor: FloatArray, n: int, vector: FloatArray) -> None:
+def backward_dense(factor: FloatTable, n: int, vector: FloatArray) -> None:
     """Solve ``U x = y`` in place."""
     for i in range(n - 1, -1, -1):
-        row = factor[(n + 1) * i :]
-        known = dot(row[1:], vector[i + 1 :], n - i - 1)
-        vector[i] = (vector[i] - known) * row[0]
+        known = dot(factor[i, i + 1 :], vector[i + 1 :], n - i - 1)
+        vector[i] = (vector[i] - known) * factor[i, i]
 
 
 @kernel
-def solve_dense(factor: FloatArray, n: int, vector: FloatArray) -> None:
+def solve_dense(factor: FloatTable, n: int, vector: FloatArray) -> None:
     """Solve ``U^T U x = b`` in place."""
     forward_dense(factor, n, vector)
     backward_dense(factor, n, vector)

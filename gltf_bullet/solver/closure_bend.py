@@ -37,26 +37,26 @@ def bend_closures(a: Articulation, dt: float) -> None:
     accelerate_frames(a, a.velocity, a.twist)
     place, first, second = a.scratch, a.scratch[3:], a.scratch[6:]
     for c in range(a.closure_count):
-        frame, local = a.closure_first[c], a.closure_local[6 * c :]
+        frame, local = a.closure_first[c], a.closure_local[c]
         place_point(a, frame, local, place)
         _accelerate_point(a, frame, place, first)
         frame = a.closure_second[c]
         place_point(a, frame, local[3:], place)
         _accelerate_point(a, frame, place, second)
         for k in range(3):
-            gap, bend = a.closure_gap[3 * c + k], 0.0
+            gap, bend = a.closure_gap[c, k], 0.0
             if a.is_untouched:
                 bend = 0.5 * dt * dt * (second[k] - first[k])
             bend = min(max(bend, -CLOSURE_GAP), CLOSURE_GAP)
             gap = min(max(gap, -CLOSURE_GAP), CLOSURE_GAP)
-            a.closure_bend[3 * c + k] = bend
-            a.closure_shift[3 * c + k] = TIGHTENING * gap + bend / ENGINE_SHARE
+            a.closure_bend[c, k] = bend
+            a.closure_shift[c, k] = TIGHTENING * gap + bend / ENGINE_SHARE
 
 
 @kernel
 def _accelerate_point(a: Articulation, frame: int, point: FloatArray, out: FloatArray) -> None:
     """Acceleration [3] of a point of a frame, no degree of freedom accelerating."""
-    t, gain = a.twist[6 * frame :], a.acceleration[6 * frame :]
+    t, gain = a.twist[frame], a.acceleration[frame]
     wx, wy, wz = t[0], t[1], t[2]
     x, y, z = point[0], point[1], point[2]
     vx = t[3] + wy * z - wz * y

@@ -325,10 +325,10 @@ def write_contacts(ints: IntArray, floats: FloatArray, index: IntArray, values: 
     found, islands = followed_at(ints, 0), islands_at(index, values, 0)
     if found.used > islands.contact_room:
         return int(-found.used)
-    contact, sides = islands.contact, islands.contact_sides
     for k in range(found.used):
         first, second = ints[found.sides + 2 * k], ints[found.sides + 2 * k + 1]
         row = found.rows + ROW_SIZE * ints[found.order + k] + _FIELDS
+        contact, sides = islands.contact[k], islands.contact_sides[k]
         for i in range(CONTACT.friction):
             contact[i] = floats[row + i]
         contact[CONTACT.friction] = (
@@ -337,7 +337,6 @@ def write_contacts(ints: IntArray, floats: FloatArray, index: IntArray, values: 
         for i in range(3):
             sides[i] = ints[found.numbers + 3 * first + i]
             sides[SIDE.size + i] = ints[found.numbers + 3 * second + i]
-        contact, sides = contact[CONTACT.size :], sides[2 * SIDE.size :]
     return int(found.used)
 
 

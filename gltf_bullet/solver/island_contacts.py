@@ -57,7 +57,7 @@ def open_islands(islands: Islands, contacts: int, free_bodies: int, since: float
     islands.free_body_count = free_bodies
     add_free_bodies(islands)
     for c in range(contacts):
-        at = islands.contact[CONTACT.size * c :]
+        at = islands.contact[c]
         for k in range(3):
             middle = 0.5 * (at[CONTACT.position + k] + at[CONTACT.other + k])
             at[CONTACT.position + k] = middle
@@ -72,9 +72,9 @@ def open_islands(islands: Islands, contacts: int, free_bodies: int, since: float
 def touch_articulations(scene: SceneHeader, islands: Islands, number: int, since: float) -> None:
     """The sides of all contacts that belong to the articulations of one scene."""
     for c in range(islands.contact_count):
-        contact = islands.contact[CONTACT.size * c :]
+        contact = islands.contact[c]
         for which in range(2):
-            side = islands.contact_sides[SIDE.size * (2 * c + which) :]
+            side = islands.contact_sides[c, SIDE.size * which :]
             if side[SIDE.scene] != number:
                 continue
             a = articulation_at(scene.ints, scene.floats, scene.work, side[SIDE.record])
@@ -86,11 +86,11 @@ def touch_articulations(scene: SceneHeader, islands: Islands, number: int, since
             side[SIDE.block] = a.block
             side[SIDE.jacobian] = rows
             wrench, part = a.scratch, a.scratch[8:]
-            reference, twist = a.reference_point, a.twist[6 * frame :]
+            reference, twist = a.reference_point, a.twist[frame]
             # The step has carried the body along since the contact was found, and with it the
             # place where a round one touches: the wheels of a car at 3 m/s and 60 Hz seemed to rise
             # at 1 m/s without, and its dampers pressed it to the ground.
-            com = a.pose[POSE.size * frame + POSE.com :]
+            com = a.pose[frame, POSE.com :]
             cx, cy, cz = com[0], com[1], com[2]
             wx, wy, wz = twist[0], twist[1], twist[2]
             px = since * (twist[3] + wy * cz - wz * cy)
@@ -127,13 +127,13 @@ def touch_articulations(scene: SceneHeader, islands: Islands, number: int, since
 def touch_free_bodies(islands: Islands, since: float) -> None:
     """The sides of all contacts that belong to free bodies."""
     for c in range(islands.contact_count):
-        contact = islands.contact[CONTACT.size * c :]
+        contact = islands.contact[c]
         for which in range(2):
-            side = islands.contact_sides[SIDE.size * (2 * c + which) :]
+            side = islands.contact_sides[c, SIDE.size * which :]
             if side[SIDE.scene] >= 0:
                 continue
             number, sign = side[SIDE.record], 1.0 if which == 0 else -1.0
-            body = islands.free[FREE.size * number :]
+            body = islands.free[number]
             block = islands.free_block[number]
             rows = reserve(islands, 36)
             if rows < 0:
@@ -198,14 +198,14 @@ def add_contact_rows(islands: Islands, dt: float, since: float, share: float) ->
     """
     largest = 0.0
     for c in range(islands.contact_count):
-        at = islands.contact[CONTACT.size * c + CONTACT.compliance :]
+        at = islands.contact[c, CONTACT.compliance :]
         for k in range(3):
             largest = max(largest, at[k])
     if largest == 0.0:
         return
     for c in range(islands.contact_count):
-        contact = islands.contact[CONTACT.size * c :]
-        sides = islands.contact_sides[2 * SIDE.size * c :]
+        contact = islands.contact[c]
+        sides = islands.contact_sides[c]
         first, second = sides, sides[SIDE.size :]
         if first[SIDE.block] < 0:
             first, second = second, first

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gltf_bullet.numba_aot import array, kernel, record, record_reader
+from gltf_bullet.numba_aot import FloatTable, IntTable, array, kernel, record, record_reader
 from gltf_bullet.solver.articulation_arrays import Articulation
-from gltf_bullet.solver.tables import FLOATS, INTS, Column, offsets, pack, table
+from gltf_bullet.solver.tables import FLOATS, INTS, Column, count, offsets, pack, table
 from gltf_bullet.solver.tree_kinematics import rotation_from_quat
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -113,8 +113,10 @@ class Islands:
     """Count of the islands whose iterations did not converge."""
     unconverged_label: int
     """Label of one of them."""
-    contact_room: int
+    contact_room: int = count("c")
     """Count of the contacts that there is room for."""
+    free_room: int = count("f")
+    """Likewise of the free bodies."""
     targets_reduced: int
     """1 if targets were reduced since the islands were solved."""
     first: int
@@ -143,14 +145,15 @@ class Islands:
     """-1: clipped at the lower bound, 0: in between, 1: at the upper one."""
     row_crossing: IntArray = table(INTS, "r")
     """Scratch: rows that change sides along the line of a search."""
-    contact_sides: IntArray = table(INTS, "c", 2, SIDE.size)
+    contact_sides: IntTable = table(INTS, "c", 2 * SIDE.size)
+    """Both sides of each contact."""
     free_block: IntArray = table(INTS, "f")
     """Block of each free body, or -1."""
     symbolic: IntArray = table(INTS, "symbolic")
     """Scratch of the elimination: lists [b], a table [b, b], a list of its size."""
 
-    free: FloatArray = table(FLOATS, "f", FREE.size)
-    contact: FloatArray = table(FLOATS, "c", CONTACT.size)
+    free: FloatTable = table(FLOATS, "f", FREE.size)
+    contact: FloatTable = table(FLOATS, "c", CONTACT.size)
     row_target: FloatArray = table(FLOATS, "r")
     row_softness: FloatArray = table(FLOATS, "r")
     row_low: FloatArray = table(FLOATS, "r")
@@ -197,7 +200,6 @@ def allocate(
     islands = islands_at(index, values, 0)
     islands.first = islands.top = end
     islands.capacity = end + floats
-    islands.contact_room = contacts
     return index, values
 
 
@@ -265,9 +267,10 @@ def add_articulation(a: Articulation, islands: Islands) -> None:
     block = add_block(islands, n, mass)
     a.block = block
     place = islands.block_place[block]
-    source = a.mass
-    for k in range(n * n):
-        islands.floats[mass + k] = source[k]
+    matrix, numbers = a.mass, islands.floats[mass:]
+    for i in range(n):
+        for k in range(n):
+            numbers[n * i + k] = matrix[i, k]
     for k in range(n):
         islands.free_velocity[place + k] = a.free_velocity[k]
         islands.present_velocity[place + k] = a.velocity[k]
@@ -280,7 +283,7 @@ def add_articulation(a: Articulation, islands: Islands) -> None:
             unit = a.row_dof[r]
         row = jacobians + n * r
         if unit < 0:
-            source = a.row_jacobian[n * r :]
+            source = a.row_jacobian[r]
             for k in range(n):
                 islands.floats[row + k] = source[k]
         add_row(islands, block, row, unit, r, a.row_target[r], a.row_softness[r], low, high)
@@ -290,7 +293,7 @@ def add_articulation(a: Articulation, islands: Islands) -> None:
 def add_free_bodies(islands: Islands) -> None:
     """Bodies without joints as blocks of six; those of infinite mass are none."""
     for number in range(islands.free_body_count):
-        body = islands.free[FREE.size * number :]
+        body = islands.free[number]
         if body[FREE.mass] == 0.0:
             islands.free_block[number] = -1
             continue

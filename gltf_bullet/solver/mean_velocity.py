@@ -56,7 +56,7 @@ def is_mean_off(a: Articulation, dt: float) -> bool:
         impulse = min(max(impulse, low), high)
         impulses[r] = impulse
         if impulse != 0.0:
-            subtract_row(way, -impulse, a.row_half[n * r :], n)
+            subtract_row(way, -impulse, a.row_half[r], n)
     _add_up_forces(a, dt)
     backward_dense(a.factor, n, way)
     for k in range(n):
@@ -69,7 +69,7 @@ def is_mean_off(a: Articulation, dt: float) -> bool:
         if a.row_is_drive[r] == 0:
             any_spring |= 0.5 * dt * a.row_compliance[r] * abs(impulses[r]) > LEAST_SHIFT
         low, high = a.row_low[r], a.row_high[r]
-        row, speed, before = a.row_jacobian[n * r :], 0.0, impulses[r]
+        row, speed, before = a.row_jacobian[r], 0.0, impulses[r]
         for k in range(n):
             speed += row[k] * after[k]
         compliance, softness = a.row_compliance[r], a.row_softness[r]
@@ -92,7 +92,7 @@ def _predict_forces(a: Articulation, dt: float) -> bool:
     impulses, speeds = a.predicted_impulse, a.predicted_speed
     after, way = a.scratch, a.scratch[n:]
     for r in range(a.total_rows):
-        speeds[r] = dot(a.row_jacobian[n * r :], after, n)
+        speeds[r] = dot(a.row_jacobian[r], after, n)
     # The change of the velocities is U^-1 ``way``: a row and its impulse cost 2 n operations.
     for k in range(n):
         way[k] = 0.0
@@ -102,7 +102,7 @@ def _predict_forces(a: Articulation, dt: float) -> bool:
             low, high = a.row_low[r], a.row_high[r]
             if low == high:
                 continue
-            half, softness = a.row_half[n * r :], a.row_softness[r]
+            half, softness = a.row_half[r], a.row_softness[r]
             speed, before = speeds[r] + dot(half, way, n), impulses[r]
             compliance = a.row_compliance[r]
             wanted = a.row_target[r] - speed - softness * before
@@ -129,7 +129,7 @@ def _add_up_forces(a: Articulation, dt: float) -> None:
     for r in range(a.total_rows):
         impulse = a.predicted_impulse[r]
         if impulse != 0.0:
-            subtract_row(forces, -impulse / dt, a.row_jacobian[n * r :], n)
+            subtract_row(forces, -impulse / dt, a.row_jacobian[r], n)
 
 
 @kernel

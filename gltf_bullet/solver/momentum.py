@@ -10,7 +10,7 @@ whole as to one rigid body, so that joints move as they were found to.
 
 from __future__ import annotations
 
-from gltf_bullet.numba_aot import kernel
+from gltf_bullet.numba_aot import FloatTable, kernel
 from gltf_bullet.solver.articulation_arrays import (
     FLOATING,
     LINK,
@@ -77,7 +77,7 @@ def keep_momentum(a: Articulation, dt: float) -> None:
         origin[k] = a.reference_point[k]
     for f in range(a.frame_count):
         if a.frame_joint[f] == FLOATING:
-            _momentum_wanted(a, f, momentum[6 * f :], dt)
+            _momentum_wanted(a, f, momentum[f], dt)
     for _ in range(PASSES):
         for i in range(n):
             velocity[i] = expected[i]
@@ -91,7 +91,7 @@ def keep_momentum(a: Articulation, dt: float) -> None:
         place_frames(a)
         for f in range(a.frame_count):
             if a.frame_joint[f] == FLOATING:
-                _give_back(a, f, momentum[6 * f :], lost[6 * f :], dt)
+                _give_back(a, f, momentum[f], lost[f], dt)
 
 
 @kernel
@@ -102,11 +102,11 @@ def _momentum_wanted(a: Articulation, f: int, target: FloatArray, dt: float) -> 
     """
     n, mass, expected = a.dof_count, a.mass, a.expected_velocity
     dof = a.frame_first_dof[f]
-    com = a.pose[POSE.size * f + POSE.com :]
+    com = a.pose[f, POSE.com :]
     for i in range(6):
         total = 0.0
         for k in range(n):
-            total += mass[n * (dof + i) + k] * expected[k]
+            total += mass[dof + i, k] * expected[k]
         target[i] = total + dt * a.centred_bias[dof + i]
     _shift(target, com[0], com[1], com[2])
 
@@ -121,24 +121,25 @@ def _shift(momentum: FloatArray, x: float, y: float, z: float) -> None:
 
 
 @kernel
-def _sum_momenta(a: Articulation, target: FloatArray, origin: FloatArray) -> None:
+def _sum_momenta(a: Articulation, target: FloatTable, origin: FloatArray) -> None:
     """Sum up momentum [3], and angular momentum [3] about a place, of each tree at its root."""
     reference, twists = a.reference_point, a.mean_twist
     count = a.frame_count
-    for k in range(6 * count):
-        target[k] = 0.0
     for f in range(count):
-        m = a.link[LINK.size * f + LINK.mass]
+        for k in range(6):
+            target[f, k] = 0.0
+    for f in range(count):
+        m = a.link[f, LINK.mass]
         if m == 0.0:
             continue
-        pose, t = a.pose[POSE.size * f :], twists[6 * f :]
+        pose, t = a.pose[f], twists[f]
         c, i = pose[POSE.com :], pose[POSE.inertia :]
         wx, wy, wz = t[0], t[1], t[2]
         px = m * (t[3] + wy * c[2] - wz * c[1])
         py = m * (t[4] + wz * c[0] - wx * c[2])
         pz = m * (t[5] + wx * c[1] - wy * c[0])
         # Inertias are stored as xx, yy, zz, xy, xz, yz.
-        at = target[6 * a.frame_root[f] :]
+        at = target[a.frame_root[f]]
         rx = c[0] + reference[0] - origin[0]
         ry = c[1] + reference[1] - origin[1]
         rz = c[2] + reference[2] - origin[2]
@@ -156,15 +157,15 @@ def _give_back(a: Articulation, f: int, wanted: FloatArray, found: FloatArray, d
     """Move a tree as one rigid body so that it gets the momentum that it would lack."""
     n, mass, expected = a.dof_count, a.mass, a.expected_velocity
     dof, block = a.frame_first_dof[f], a.base_mass
-    com, gain = a.pose[POSE.size * f + POSE.com :], a.scratch[SPARE + 3 :]
+    com, gain = a.pose[f, POSE.com :], a.scratch[SPARE + 3 :]
     for i in range(6):
         gain[i] = wanted[i] - found[i]
         for k in range(6):
-            block[6 * i + k] = mass[n * (dof + i) + dof + k]
+            block[i, k] = mass[dof + i, dof + k]
     # About the centre of mass of the base, which its velocities belong to.
     _shift(gain, -com[0], -com[1], -com[2])
-    factor_dense(block, 6, block[36:])
-    solve_dense(block[36:], 6, gain)
+    factor_dense(block, 6, a.base_factor)
+    solve_dense(a.base_factor, 6, gain)
     total = 0.0
     for i in range(6):
         total += 0.0 * gain[i]
@@ -173,7 +174,7 @@ def _give_back(a: Articulation, f: int, wanted: FloatArray, found: FloatArray, d
     for k in range(n):
         total = 0.0
         for i in range(6):
-            total += mass[n * k + dof + i] * gain[i]
+            total += mass[k, dof + i] * gain[i]
         a.joint_force[k] += total / dt
     for i in range(6):
         expected[dof + i] += gain[i]

@@ -112,7 +112,7 @@ def _notice_overshoot(a: Articulation, r: int) -> None:
 def curvature_under_impulse(a: Articulation, r: int, impulse: float, dt: float) -> float:
     """Curvature of a row in a step in which only the row itself acts, with an impulse."""
     n, ahead = a.dof_count, a.trial_velocity
-    row, free = a.row_jacobian[n * r :], a.free_velocity
+    row, free = a.row_jacobian[r], a.free_velocity
     for k in range(n):
         ahead[k] = row[k]
     solve_dense(a.factor, n, ahead)
@@ -158,14 +158,14 @@ def _curvature(a: Articulation, r: int, velocity: FloatArray, dt: float) -> floa
     n, scratch = a.dof_count, a.scratch
     frame_a, frame_b, relative = scratch, scratch[24:], scratch[48:]
     first, second = a.row_frame_a[r], a.row_frame_b[r]
-    attach(a, first, a.row_local_a[7 * r :], frame_a)
-    attach(a, second, a.row_local_b[7 * r :], frame_b)
+    attach(a, first, a.row_local_a[r], frame_a)
+    attach(a, second, a.row_local_b[r], frame_b)
     _advance_frame(a, first, frame_a, dt)
     _advance_frame(a, second, frame_b, dt)
     relate_frames(frame_a, frame_b, relative)
     metric = a.row_metric[r]
     end = measure(metric, a.row_axis[r], a.row_tilt_axis[r], relative, relative[3:], relative[12:])
-    row, reach = a.row_jacobian[n * r :], a.row_drift[r]
+    row, reach = a.row_jacobian[r], a.row_drift[r]
     for k in range(n):
         reach += row[k] * velocity[k]
     reach = a.row_value[r] + dt * reach
@@ -177,8 +177,8 @@ def _curvature(a: Articulation, r: int, velocity: FloatArray, dt: float) -> floa
 @kernel
 def _advance_frame(a: Articulation, frame: int, at: FloatArray, dt: float) -> None:
     """Move an attachment frame, as :func:`attach` yields it, to where it is after a step."""
-    t, b = a.mean_twist[6 * frame :], a.acceleration[6 * frame :]
-    com = a.pose[POSE.size * frame + POSE.com :]
+    t, b = a.mean_twist[frame], a.acceleration[frame]
+    com = a.pose[frame, POSE.com :]
     turn = a.scratch[72:]
     quat, rotation = turn, turn[4:]
     speed, angle = turn[13:], 0.0

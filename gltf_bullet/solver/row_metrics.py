@@ -160,7 +160,7 @@ def _twist(x: float, y: float, z: float, w: float, axis: int, direction: FloatAr
 @kernel
 def attach(a: Articulation, frame: int, local: FloatArray, out: FloatArray) -> None:
     """Position [3], then rotation [3, 3] of an attachment frame, to ``out``."""
-    pose = a.pose[POSE.size * frame :]
+    pose = a.pose[frame]
     rotation = pose[POSE.rotation :]
     for k in range(3):
         out[k] = (
@@ -194,7 +194,7 @@ def add_path(a: Articulation, frame: int, wrench: FloatArray, sign: float, row: 
     parents, axes = a.dof_parent, a.axis
     i = a.frame_last_dof[frame]
     while i >= 0:
-        s, total = axes[6 * i :], 0.0
+        s, total = axes[i], 0.0
         for k in range(6):
             total += s[k] * wrench[k]
         row[i] += sign * total
@@ -207,7 +207,7 @@ def prescribed_rate(a: Articulation, frame: int, wrench: FloatArray) -> float:
     root = a.frame_root[frame]
     if a.frame_joint[root] != ANCHOR:
         return 0.0
-    twist, total = a.twist[6 * root :], 0.0
+    twist, total = a.twist[root], 0.0
     for k in range(6):
         total += twist[k] * wrench[k]
     return total
@@ -223,7 +223,7 @@ def measure_rows(a: Articulation) -> None:
     frame_a, frame_b, relative = scratch, scratch[24:], scratch[48:]
     wrench = scratch[72:]
     for r in range(rows):
-        row = jacobian[n * r :]
+        row = jacobian[r]
         for k in range(n):
             row[k] = 0.0
         dof = a.row_dof[r]
@@ -236,8 +236,8 @@ def measure_rows(a: Articulation) -> None:
             continue
         first = a.row_frame_a[r]
         second = a.row_frame_b[r]
-        attach(a, first, a.row_local_a[7 * r :], frame_a)
-        attach(a, second, a.row_local_b[7 * r :], frame_b)
+        attach(a, first, a.row_local_a[r], frame_a)
+        attach(a, second, a.row_local_b[r], frame_b)
         relate_frames(frame_a, frame_b, relative)
         metric = a.row_metric[r]
         values[r] = measure(
@@ -270,7 +270,7 @@ def _aim_along_motion(
     With any other one a joint left a limit of 0.1 rad by 10 degrees in one step.
     """
     twist, point, aim = a.twist, scratch[24:], scratch[78:]
-    u, v = twist[6 * second :], twist[6 * first :]
+    u, v = twist[second], twist[first]
     wx, wy, wz = u[0] - v[0], u[1] - v[1], u[2] - v[2]
     x, y, z = wx, wy, wz
     if is_linear:
@@ -306,13 +306,12 @@ def _direct(wrench: FloatArray, direction: FloatArray, point: FloatArray, is_lin
 @kernel
 def _relate(a: Articulation, first: int, second: int, wrench: FloatArray, r: int) -> None:
     """The ``r``-th row: second frame relative to the first one, in one direction."""
-    n = a.dof_count
-    row, twist = a.row_jacobian[n * r :], a.twist
+    row, twist = a.row_jacobian[r], a.twist
     add_path(a, second, wrench, 1.0, row)
     add_path(a, first, wrench, -1.0, row)
     rate = 0.0
     for k in range(6):
-        rate += wrench[k] * (twist[6 * second + k] - twist[6 * first + k])
+        rate += wrench[k] * (twist[second, k] - twist[first, k])
     a.row_rate[r] = rate
     a.row_drift[r] = prescribed_rate(a, second, wrench) - prescribed_rate(a, first, wrench)
 
@@ -325,14 +324,14 @@ def measure_closures(a: Articulation) -> None:
     for c in range(a.closure_count):
         first = a.closure_first[c]
         second = a.closure_second[c]
-        local = a.closure_local[6 * c :]
+        local = a.closure_local[c]
         place_point(a, first, local, frame_a)
         place_point(a, second, local[3:], frame_b)
         for k in range(3):
             gap = frame_b[k] - frame_a[k]
-            a.closure_gap[3 * c + k] = gap
+            a.closure_gap[c, k] = gap
         for k in range(a.closure_size[c]):
-            row = a.row_jacobian[n * r :]
+            row = a.row_jacobian[r]
             for i in range(n):
                 row[i] = 0.0
             for i in range(3):
@@ -345,7 +344,7 @@ def measure_closures(a: Articulation) -> None:
 @kernel
 def place_point(a: Articulation, frame: int, local: FloatArray, out: FloatArray) -> None:
     """Position [3] of a point fixed to a frame."""
-    pose = a.pose[POSE.size * frame :]
+    pose = a.pose[frame]
     for k in range(3):
         out[k] = (
             pose[POSE.origin + k]
@@ -360,7 +359,7 @@ def fill_row_halves(a: Articulation, first: int) -> None:
     """Fill ``row_half`` in from a row on, by the present Jacobian and factor."""
     n = a.dof_count
     for r in range(first, a.total_rows):
-        half, row = a.row_half[n * r :], a.row_jacobian[n * r :]
+        half, row = a.row_half[r], a.row_jacobian[r]
         for k in range(n):
             half[k] = row[k]
         forward_dense(a.factor, n, half)

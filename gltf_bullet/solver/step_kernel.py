@@ -349,12 +349,12 @@ prediction."""
 def add_cut_constraints(scene: SceneHeader, islands: Islands, dt: float) -> None:
     """Add rows of the constraints between articulations that one was cut into."""
     for cut in range(scene.cut_count):
-        sides = scene.cut[CUT.size * cut :]
+        sides = scene.cut[cut]
         first = articulation_at(scene.ints, scene.floats, scene.work, sides[CUT.first])
         second = articulation_at(scene.ints, scene.floats, scene.work, sides[CUT.second])
         if first.block < 0 or second.block < 0:
             continue
-        size, local = sides[CUT.row_count], scene.cut_local[6 * cut :]
+        size, local = sides[CUT.row_count], scene.cut_local[cut]
         n, m = first.dof_count, second.dof_count
         rows, others = reserve(islands, size * n), reserve(islands, size * m)
         if rows < 0 or others < 0:
@@ -391,7 +391,7 @@ def add_cut_constraints(scene: SceneHeader, islands: Islands, dt: float) -> None
             # Memory: what the row did lately costs nothing.
             last_dt, lately = first.last_dt[0], 0.0
             if last_dt > 0.0:
-                lately = scene.cut_impulse[6 * cut + k] * dt / last_dt
+                lately = scene.cut_impulse[cut, k] * dt / last_dt
             row = add_row(
                 islands,
                 first.block,
@@ -474,7 +474,8 @@ def store_results(scene: SceneHeader, islands: Islands, dt: float) -> bool:
     for r in range(islands.row_count):
         source = islands.row_source[r]
         if source < 0 and _has_block(scene, islands.row_first[r]):
-            scene.cut_impulse[-1 - source] = islands.row_impulse[r]
+            cut, k = (-1 - source) // 6, (-1 - source) % 6
+            scene.cut_impulse[cut, k] = islands.row_impulse[r]
     finite = True
     for number in range(scene.articulation_count):
         a = articulation_of(scene, number)

@@ -7,7 +7,7 @@ later (measured).
 
 from __future__ import annotations
 
-from gltf_bullet.numba_aot import kernel
+from gltf_bullet.numba_aot import FloatTable, kernel
 from gltf_bullet.solver.articulation_arrays import (
     ANCHOR,
     FLOATING,
@@ -31,8 +31,8 @@ def compose_inertias(a: Articulation) -> None:
     parents, links = a.frame_parent, a.link
     poses, composites = a.pose, a.composite
     for f in range(count):
-        mass, at = links[LINK.size * f + LINK.mass], composites[10 * f :]
-        pose = poses[POSE.size * f :]
+        mass, at = links[f, LINK.mass], composites[f]
+        pose = poses[f]
         x, y, z = pose[POSE.com], pose[POSE.com + 1], pose[POSE.com + 2]
         inertia = pose[POSE.inertia :]
         at[0] = mass
@@ -47,7 +47,7 @@ def compose_inertias(a: Articulation) -> None:
         parent = parents[f]
         if parent >= 0:
             for k in range(10):
-                composites[10 * parent + k] += composites[10 * f + k]
+                composites[parent, k] += composites[f, k]
 
 
 @kernel
@@ -81,21 +81,22 @@ def fill_mass_matrix(a: Articulation) -> None:
     parents, frames = a.dof_parent, a.dof_frame
     axes, composites = a.axis, a.composite
     wrench = a.scratch
-    for k in range(n * n):
-        mass[k] = 0.0
+    for i in range(n):
+        for k in range(n):
+            mass[i, k] = 0.0
     trace = 0.0
     for i in range(n):
-        composite_wrench(composites[10 * frames[i] :], axes[6 * i :], wrench)
+        composite_wrench(composites[frames[i]], axes[i], wrench)
         j = i
         while j >= 0:
-            value = pair(axes[6 * j :], wrench)
-            mass[n * i + j] = value
-            mass[n * j + i] = value
+            value = pair(axes[j], wrench)
+            mass[i, j] = value
+            mass[j, i] = value
             j = parents[j]
-        trace += mass[(n + 1) * i]
+        trace += mass[i, i]
     floor = MASS_FLOOR * (trace / n if trace > 0.0 else 1.0) if n else 0.0
     for i in range(n):
-        mass[(n + 1) * i] += floor
+        mass[i, i] += floor
 
 
 @kernel
@@ -114,7 +115,7 @@ def recoil_of_bases(a: Articulation) -> None:
         total = 0.0
         for k in range(n):
             if not is_base[k]:
-                total += mass[n * i + k] * velocity[k]
+                total += mass[i, k] * velocity[k]
         momentum[i] = total
     if not bases:
         return
@@ -127,15 +128,15 @@ def recoil_of_bases(a: Articulation) -> None:
         j = 0
         for q in range(n):
             if is_base[q]:
-                block[bases * i + j] = mass[n * p + q]
+                block[i, j] = mass[p, q]
                 j += 1
         i += 1
-    factor_dense(block, bases, block[bases * bases :])
-    solve_dense(block[bases * bases :], bases, recoil)
+    factor_dense(block, bases, a.base_factor)
+    solve_dense(a.base_factor, bases, recoil)
 
 
 @kernel
-def accelerate_frames(a: Articulation, velocity: FloatArray, twist: FloatArray) -> None:
+def accelerate_frames(a: Articulation, velocity: FloatArray, twist: FloatTable) -> None:
     """Accelerations [f, 6] that velocities alone cause, no degree of freedom accelerating.
 
     The axes of a joint turn with the frame that it moves; those of a base stay.
@@ -145,8 +146,8 @@ def accelerate_frames(a: Articulation, velocity: FloatArray, twist: FloatArray) 
     dofs, states = a.frame_first_dof, a.frame_state
     axes, result = a.axis, a.acceleration
     for f in range(count):
-        at, joint, dof = result[6 * f :], joints[f], dofs[f]
-        t = twist[6 * f :]
+        at, joint, dof = result[f], joints[f], dofs[f]
+        t = twist[f]
         wx, wy, wz = t[0], t[1], t[2]
         if joint == ANCHOR or joint == FLOATING:
             # v x w of the point that the velocity belongs to: it does not accelerate.
@@ -157,14 +158,14 @@ def accelerate_frames(a: Articulation, velocity: FloatArray, twist: FloatArray) 
             at[4] = vz * wx - vx * wz
             at[5] = vx * wy - vy * wx
             continue
-        above = result[6 * parents[f] :]
+        above = result[parents[f]]
         for k in range(6):
             at[k] = above[k]
         if dof < 0:
             continue
         ux, uy, uz = t[3], t[4], t[5]
         for n in range(dof, dof + (3 if joint == SPHERICAL else 1)):
-            rate, s = velocity[n], axes[6 * n :]
+            rate, s = velocity[n], axes[n]
             ax, ay, az = rate * s[0], rate * s[1], rate * s[2]
             lx, ly, lz = rate * s[3], rate * s[4], rate * s[5]
             at[0] += wy * az - wz * ay
@@ -176,21 +177,21 @@ def accelerate_frames(a: Articulation, velocity: FloatArray, twist: FloatArray) 
 
 
 @kernel
-def inertial_wrenches(a: Articulation, twist: FloatArray) -> None:
+def inertial_wrenches(a: Articulation, twist: FloatTable) -> None:
     """Wrenches that the frames need for their velocities and accelerations."""
     count, wrenches = a.frame_count, a.wrench
     links, poses = a.link, a.pose
     accelerations = a.acceleration
     for f in range(count):
-        out = wrenches[6 * f :]
-        m = links[LINK.size * f + LINK.mass]
+        out = wrenches[f]
+        m = links[f, LINK.mass]
         if m == 0.0:
             for k in range(6):
                 out[k] = 0.0
             continue
-        t, b = twist[6 * f :], accelerations[6 * f :]
-        c = poses[POSE.size * f + POSE.com :]
-        i = poses[POSE.size * f + POSE.inertia :]
+        t, b = twist[f], accelerations[f]
+        c = poses[f, POSE.com :]
+        i = poses[f, POSE.inertia :]
         wx, wy, wz = t[0], t[1], t[2]
         ax, ay, az = b[0], b[1], b[2]
         cx, cy, cz = c[0], c[1], c[2]
@@ -221,14 +222,14 @@ def project_wrenches(a: Articulation, target: FloatArray) -> None:
         parent = parents[f]
         if parent >= 0:
             for k in range(6):
-                wrenches[6 * parent + k] += wrenches[6 * f + k]
+                wrenches[parent, k] += wrenches[f, k]
     for i in range(n):
-        target[i] = pair(axes[6 * i :], wrenches[6 * frames[i] :])
+        target[i] = pair(axes[i], wrenches[frames[i]])
 
 
 @kernel
 def bias_forces(
-    a: Articulation, velocity: FloatArray, twist: FloatArray, target: FloatArray
+    a: Articulation, velocity: FloatArray, twist: FloatTable, target: FloatArray
 ) -> None:
     """Coriolis, centrifugal and gyroscopic forces [n], without gravity.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.numba_aot import kernel
+from gltf_bullet.numba_aot import FloatTable, kernel
 from gltf_bullet.solver.articulation_arrays import (
     ANCHOR,
     FIXED,
@@ -79,8 +79,8 @@ def place_frames(a: Articulation) -> None:
         )
     for f in range(count):
         joint, parent = joints[f], parents[f]
-        link, s = links[LINK.size * f :], a.floats[states[f] :]
-        pose = poses[POSE.size * f :]
+        link, s = links[f], a.floats[states[f] :]
+        pose = poses[f]
         rotation, origin, com = pose[POSE.rotation :], pose[POSE.origin :], pose[POSE.com :]
         if joint == FLOATING:
             # The engine tells the pose of the inertial frame.
@@ -100,7 +100,7 @@ def place_frames(a: Articulation) -> None:
                 origin[k] = s[k] - reference[k]
                 com[k] = origin[k]
         else:
-            _place_link(poses[POSE.size * parent :], pose, link, joint, s, scratch)
+            _place_link(poses[parent], pose, link, joint, s, scratch)
             for k in range(3):
                 com[k] = (
                     origin[k]
@@ -111,7 +111,7 @@ def place_frames(a: Articulation) -> None:
         _turn_inertia(link, pose, scratch)
         dof = dofs[f]
         if dof >= 0 and joint != ANCHOR:
-            _write_motions(joint, pose, link, axes[6 * dof :])
+            _write_motions(joint, pose, link, axes[dof:])
 
 
 @kernel
@@ -181,15 +181,16 @@ def _turn_inertia(link: FloatArray, pose: FloatArray, scratch: FloatArray) -> No
 
 
 @kernel
-def _write_motions(joint: int, pose: FloatArray, link: FloatArray, axis: FloatArray) -> None:
+def _write_motions(joint: int, pose: FloatArray, link: FloatArray, axes: FloatTable) -> None:
     """Spatial motions of a joint's degrees of freedom: 1, 3 (ball) or 6 (base)."""
     rotation = pose[POSE.rotation :]
     if joint == FLOATING:
-        for k in range(36):
-            axis[k] = 0.0
+        for i in range(6):
+            for k in range(6):
+                axes[i, k] = 0.0
         for k in range(3):
-            axis[6 * k + 3 + k] = 1.0
-            turn = axis[18 + 6 * k :]
+            axes[k, 3 + k] = 1.0
+            turn = axes[3 + k]
             turn[k] = 1.0
             # com x e_k
             p, q = (k + 1) % 3, (k + 2) % 3
@@ -198,7 +199,7 @@ def _write_motions(joint: int, pose: FloatArray, link: FloatArray, axis: FloatAr
         return
     count = 3 if joint == SPHERICAL else 1
     for n in range(count):
-        at = axis[6 * n :]
+        at = axes[n]
         if joint == SPHERICAL:
             column = link[LINK.inertial + n :]
             u, v, w = column[0], column[3], column[6]
@@ -242,16 +243,16 @@ def gather_velocities(a: Articulation) -> None:
 
 
 @kernel
-def move_frames(a: Articulation, velocity: FloatArray, twist: FloatArray) -> None:
+def move_frames(a: Articulation, velocity: FloatArray, twist: FloatTable) -> None:
     """Twists [f, 6] from velocities; anchors move as prescribed."""
     count = a.frame_count
     joints, states = a.frame_joint, a.frame_state
     parents, dofs = a.frame_parent, a.frame_first_dof
     poses, axes = a.pose, a.axis
     for f in range(count):
-        at, joint, dof = twist[6 * f :], joints[f], dofs[f]
+        at, joint, dof = twist[f], joints[f], dofs[f]
         if joint == ANCHOR:
-            s, p = a.floats[states[f] :], poses[POSE.size * f + POSE.origin :]
+            s, p = a.floats[states[f] :], poses[f, POSE.origin :]
             wx, wy, wz = s[10], s[11], s[12]
             at[0], at[1], at[2] = wx, wy, wz
             # v - w x p: of the point at the reference.
@@ -261,14 +262,14 @@ def move_frames(a: Articulation, velocity: FloatArray, twist: FloatArray) -> Non
             continue
         parent = parents[f]
         for k in range(6):
-            at[k] = twist[6 * parent + k] if parent >= 0 else 0.0
+            at[k] = twist[parent, k] if parent >= 0 else 0.0
         if dof < 0:
             continue
         size = 6 if joint == FLOATING else (3 if joint == SPHERICAL else 1)
         for n in range(dof, dof + size):
             rate = velocity[n]
             for k in range(6):
-                at[k] += rate * axes[6 * n + k]
+                at[k] += rate * axes[n, k]
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gltf_bullet.numba_aot import (
+    FloatTable,
     cells,
     doubles_at,
     kernel,
@@ -100,14 +101,13 @@ def _read_bodies(
     factors: FloatArray,
     ints: IntArray,
     floats: FloatArray,
-    values: FloatArray,
-    at: int,
+    bodies: FloatTable,
     dt: float,
     gx: float,
     gy: float,
     gz: float,
 ) -> int:
-    """Read frictions of links and the free bodies, whose numbers begin ``at`` one of ``values``."""
+    """Read frictions of links and the free bodies."""
     known, found = world_bodies_at(world, 0), followed_at(ints, 0)
     for k in range(found.links_used):
         link = found.links + 2 * k
@@ -118,12 +118,13 @@ def _read_bodies(
         if info == 0:
             return _NEEDS_PYTHON
         floats[found.frictions + k] = doubles_at(info, FRICTION + 1)[FRICTION]
-    for k in range(FREE.size * found.free_used):
-        values[at + k] = 0.0
     for k in range(found.free_used):
-        body, free = ints[found.free + 2 * k], at + FREE.size * k
+        for i in range(FREE.size):
+            bodies[k, i] = 0.0
+    for k in range(found.free_used):
+        body, free = ints[found.free + 2 * k], bodies[k]
         if body < 0:
-            values[free + FREE.rotation + 3] = 1.0
+            free[FREE.rotation + 3] = 1.0
             continue
         info = read_dynamics(engine, client, body, -1)
         if info == 0:
@@ -135,15 +136,15 @@ def _read_bodies(
             world[known.moves + unit] = moves
             return _CHANGED
         if moves:
-            values[free + FREE.mass] = numbers[0]
+            free[FREE.mass] = numbers[0]
             for i in range(3):
-                values[free + FREE.moments + i] = max(numbers[1 + i], LEAST_MOMENT)
-        if not read_pose(engine, client, body, values, free, free + FREE.velocity):
+                free[FREE.moments + i] = max(numbers[1 + i], LEAST_MOMENT)
+        if not read_pose(engine, client, body, free, 0, FREE.velocity):
             return _NEEDS_PYTHON
         factor = factors[known.gravity_factor + unit]
-        values[free + FREE.gain] = factor * (dt * gx)
-        values[free + FREE.gain + 1] = factor * (dt * gy)
-        values[free + FREE.gain + 2] = factor * (dt * gz)
+        free[FREE.gain] = factor * (dt * gx)
+        free[FREE.gain + 1] = factor * (dt * gy)
+        free[FREE.gain + 2] = factor * (dt * gz)
     return _READ
 
 
@@ -192,9 +193,7 @@ def read_contacts(
         order_contacts(world, ints, rows)
         if found.free_used > memory.most_free or not _belongs_here(world, ints):
             return -1
-        outcome = _read_bodies(
-            engine, client, world, factors, ints, floats, free, 0, dt, gx, gy, gz
-        )
+        outcome = _read_bodies(engine, client, world, factors, ints, floats, free, dt, gx, gy, gz)
         if outcome == _READ:
             return write_contacts(ints, floats, index, values)
         if outcome == _NEEDS_PYTHON:

@@ -60,11 +60,11 @@ def add_contact_forces(
     last_dt = last_engine_step(scene, dt)
     share, since = dt / last_dt, last_dt / max(scene.substeps, 1)
     for c in range(contacts):
-        contact = islands.contact[CONTACT.size * c :]
+        contact = islands.contact[c]
         if contact[CONTACT.distance] <= -POINT_CONSTRAINT_MARK:
             continue
         for which in range(2):
-            side = islands.contact_sides[SIDE.size * (2 * c + which) :]
+            side = islands.contact_sides[c, SIDE.size * which :]
             if side[SIDE.scene] != number:
                 continue
             a = articulation_at(scene.ints, scene.floats, scene.work, side[SIDE.record])
@@ -79,8 +79,8 @@ def add_contact_forces(
             # The contact was where it is before the step moved the body: it is carried along, so
             # that its lever arm is the one of then (a wheel at 4 m/s and 60 Hz moves by 67 mm).
             frame, arm = side[SIDE.frame], wrench[6:]
-            twist = a.twist[6 * frame :]
-            com = a.pose[POSE.size * frame + POSE.com :]
+            twist = a.twist[frame]
+            com = a.pose[frame, POSE.com :]
             for k in range(3):
                 p, q = (k + 1) % 3, (k + 2) % 3
                 middle = 0.5 * (contact[CONTACT.position + k] + contact[CONTACT.other + k])
@@ -168,7 +168,7 @@ def _momentum_residual(a: Articulation, i: int, last_dt: float) -> float:
     velocity, expected = a.velocity, a.expected_velocity
     change = 0.0
     for k in range(n):
-        change += mass[n * i + k] * (velocity[k] - expected[k])
+        change += mass[i, k] * (velocity[k] - expected[k])
     raw = a.external_force[i] + change / last_dt
     raw -= a.measured_contact_force[i] - a.predicted_contact_force[i]
     return float(raw - a.external_motor_change[i])
@@ -217,5 +217,4 @@ def _is_repeated(a: Articulation) -> bool:
 
 @kernel
 def _inertia_of(a: Articulation, i: int) -> float:
-    at = a.last_mass[(a.dof_count + 1) * i :]
-    return float(max(at[0], 1e-30))
+    return float(max(a.last_mass[i, i], 1e-30))

@@ -66,10 +66,9 @@ def compare_motors(a: Articulation, dt: float) -> None:
 @kernel
 def _is_driven(a: Articulation, dof: int) -> bool:
     """Tell whether a drive of the file acts on a velocity."""
-    n = a.dof_count
     for r in range(a.row_count):
         unit = a.row_dof[r]
-        acts = unit == dof if unit >= 0 else a.row_jacobian[n * r + dof] != 0.0
+        acts = unit == dof if unit >= 0 else a.row_jacobian[r, dof] != 0.0
         if a.row_is_drive[r] and acts:
             return True
     return False
@@ -185,7 +184,7 @@ def is_externally_driven(a: Articulation, r: int) -> bool:
     unit = a.row_dof[r]
     if unit >= 0:
         return bool(driven[unit] != 0.0)
-    row = a.row_jacobian[n * r :]
+    row = a.row_jacobian[r]
     for k in range(n):  # noqa: SIM110  # kernels know no generators
         if driven[k] != 0.0 and row[k] != 0.0:
             return True

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.numba_aot import kernel
+from gltf_bullet.numba_aot import FloatTable, kernel
 from gltf_bullet.solver.articulation_arrays import (
     ANCHOR,
     FLOATING,
@@ -69,7 +69,7 @@ def close_loops(a: Articulation, dt: float) -> int:
     follow_state(a)
     measure_closures(a)
     first = _widest_gap(a)
-    largest_bend = _largest(a.closure_bend, 3 * a.closure_count)
+    largest_bend = _largest(a.closure_bend, a.closure_count)
     foreseen = WORTH_CLOSING + FORESEEN * largest_bend
     if first <= WORTH_CLOSING and _fastest_opening(a) * dt <= foreseen:
         return 0
@@ -130,33 +130,37 @@ def _restore_state(a: Articulation) -> None:
 
 @kernel
 def _widest_gap(a: Articulation) -> float:
-    return _largest(a.closure_gap, 3 * a.closure_count)
+    return _largest(a.closure_gap, a.closure_count)
 
 
 @kernel
-def _largest(first: FloatArray, count: int) -> float:
-    """Largest magnitude of some numbers."""
+def _largest(gaps: FloatTable, count: int) -> float:
+    """Largest magnitude in gaps [count, 3], or of what is added to them."""
     largest: float = 0.0
-    for k in range(count):
-        largest = max(largest, abs(float(first[k])))
+    for c in range(count):
+        for k in range(3):
+            largest = max(largest, abs(float(gaps[c, k])))
     return largest
 
 
 @kernel
 def _widest_loop(a: Articulation) -> int:
     widest, found = -1.0, 0
-    for k in range(3 * a.closure_count):
-        gap = abs(a.closure_gap[k])
-        if gap > widest:
-            widest, found = gap, k // 3
+    for c in range(a.closure_count):
+        for k in range(3):
+            gap = abs(a.closure_gap[c, k])
+            if gap > widest:
+                widest, found = gap, c
     return found
 
 
 @kernel
 def _fastest_opening(a: Articulation) -> float:
     """Largest speed at which ends of loops separate [m/s] or turn apart [rad/s]."""
-    rows = a.row_count
-    return _largest(a.row_rate[rows:], a.total_rows - rows)
+    fastest: float = 0.0
+    for r in range(a.row_count, a.total_rows):
+        fastest = max(fastest, abs(float(a.row_rate[r])))
+    return fastest
 
 
 @kernel
@@ -166,14 +170,14 @@ def _factor_response(a: Articulation, count: int) -> bool:
     response = a.closure_compliance
     factor_dense(a.mass, n, a.factor)
     fill_row_halves(a, a.row_count)
-    half = a.row_half[n * a.row_count :]
+    half = a.row_half[a.row_count :]
     for r in range(count):
         for s in range(r + 1):
-            product = dot(half[n * r :], half[n * s :], n)
-            response[count * r + s] = response[count * s + r] = product
-        total += response[(count + 1) * r]
+            product = dot(half[r], half[s], n)
+            response[r, s] = response[s, r] = product
+        total += response[r, r]
     for r in range(count):
-        response[(count + 1) * r] += NEVER_SINGULAR * total
+        response[r, r] += NEVER_SINGULAR * total
     factor_dense(response, count, a.closure_factor)
     return total > 0.0
 
@@ -186,7 +190,7 @@ def _set_wanted_motion(a: Articulation, count: int) -> None:
         wanted[k] = 0.0
     for c in range(a.closure_count):
         for k in range(3):
-            gap = a.closure_gap[3 * c + k]
+            gap = a.closure_gap[c, k]
             wanted[r + k] = -min(max(gap, -LARGEST_MOVE), LARGEST_MOVE)
         r += a.closure_size[c]
 
@@ -195,12 +199,12 @@ def _set_wanted_motion(a: Articulation, count: int) -> None:
 def _find_motion(a: Articulation, count: int, wanted: FloatArray, motion: FloatArray) -> None:
     """Find the change of coordinates that changes the rows as wanted, which is overwritten."""
     n = a.dof_count
-    row = a.row_jacobian[n * a.row_count :]
+    rows = a.row_jacobian[a.row_count :]
     solve_dense(a.closure_factor, count, wanted)
     for i in range(n):
         total = 0.0
         for r in range(count):
-            total += row[n * r + i] * wanted[r]
+            total += rows[r, i] * wanted[r]
         motion[i] = total
     solve_dense(a.factor, n, motion)
 
@@ -248,7 +252,7 @@ def _kinetic_energy(a: Articulation) -> float:
     for i in range(n):
         momentum = 0.0
         for k in range(n):
-            momentum += mass[n * i + k] * velocity[k]
+            momentum += mass[i, k] * velocity[k]
         total += 0.5 * momentum * velocity[i]
     return total
 

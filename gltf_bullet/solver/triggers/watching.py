@@ -52,7 +52,7 @@ def _follow_frame(scene: SceneHeader, table: IntArray, numbers: FloatArray, f: i
         _attach(numbers, scratch, numbers[pose], numbers[pose + 1], numbers[pose + 2], local, now)
     elif kind == layout.LINK:
         a = articulation_at(scene.ints, scene.floats, scene.work, first)
-        pose, reference = a.pose[POSE.size * table[source + SOURCE.second] :], a.reference_point
+        pose, reference = a.pose[table[source + SOURCE.second]], a.reference_point
         scratch = triggers.scratch
         for k in range(9):
             numbers[scratch + k] = pose[POSE.rotation + k]

@@ -199,7 +199,7 @@ class SceneIslands:
                 )
             )
             count = touching.fill(self.index, self._values)
-        self.record.free[: len(numbers)] = numbers
+        self.record.free[: len(numbers) // FREE.size] = np.reshape(numbers, (-1, FREE.size))
         return count
 
     def make_room(self, *room: int) -> None:
