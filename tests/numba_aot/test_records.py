@@ -9,6 +9,7 @@ import pytest
 
 from gltf_bullet.numba_aot import (
     Count,
+    FloatTable,
     Table,
     array,
     cells,
@@ -66,7 +67,8 @@ class TablesSample:
     factor: float
     parents: IntArray = Table("ints", ("n",))  # type: ignore[assignment]
     speeds: FloatArray = Table("floats", ("n",))  # type: ignore[assignment]
-    turns: FloatArray = Table("floats", ("n", 3))  # type: ignore[assignment]
+    turns: FloatTable = Table("floats", ("n", 3))  # type: ignore[assignment]
+    square: FloatTable = Table("floats", ("n", "n"))  # type: ignore[assignment]
 
 
 tables_at = record_reader(TablesSample)
@@ -93,12 +95,15 @@ def pass_on(ints: IntArray, floats: FloatArray, offset: int) -> int:
     tables = tables_of(ints, floats, offset)
     tables.factor = tables.factor + 1.0
     for k in range(tables.count):
-        tables.speeds[k] = spun(tables.turns[3 * k :], tables.factor)
+        tables.speeds[k] = spun(tables.turns[k], tables.factor)
         tables.parents[k] -= 1
-    either = tables.speeds if tables.factor > 100.0 else tables.turns
-    either[1] = floats[0]
+    either = tables.square if tables.factor > 100.0 else tables.turns
+    either[0, 1] = floats[0]
+    last, end = tables.turns[1:], tables.turns[1, 1:]
+    tables.square[1, 0] = last[0, 1] + end[1]
+    tables.square[0, 1] += 1.0
     tables.floats[0] = 0.5
-    return int(tables.ints[offset]) + len(floats[1:3])
+    return int(tables.ints[offset]) + len(floats[1:3]) + len(tables.turns[0])
 
 
 @pytest.fixture(scope="module")
@@ -156,13 +161,14 @@ def test_fields_follow_each_other_in_the_order_of_their_declaration() -> None:
 def tables_sample() -> tuple[IntArray, FloatArray]:
     """A record behind one number of others, two rows in its tables."""
     size = size_of(TablesSample)
-    ints, floats = np.zeros(1 + size + 2, dtype=np.int64), np.zeros(1 + 2 + 6)
+    ints, floats = np.zeros(1 + size + 2, dtype=np.int64), np.zeros(1 + 2 + 6 + 4)
     numbers = ints[1 : 1 + size]
-    for name, offset in (("count", 2), ("parents", 1 + size), ("speeds", 1), ("turns", 3)):
-        numbers[place_of(TablesSample, name)] = offset
+    fields = {"count": 2, "parents": 1 + size, "speeds": 1, "turns": 3, "square": 9}
+    for name, value in fields.items():
+        numbers[place_of(TablesSample, name)] = value
     tables = tables_at(ints, floats, 1)
     tables.factor = 1.0
-    floats[:] = [7.0, 0.0, 0.0, *range(6)]
+    floats[:] = [7.0, 0.0, 0.0, *range(10)]
     return ints, floats
 
 
@@ -170,10 +176,10 @@ def test_compiled_kernels_do_with_tables_what_python_does(
     compiled_pass_on: Callable[..., int],
 ) -> None:
     (ints, floats), (expected_ints, expected_floats) = tables_sample(), tables_sample()
-    assert compiled_pass_on(ints, floats, 1) == pass_on(expected_ints, expected_floats, 1) == 4
+    assert compiled_pass_on(ints, floats, 1) == pass_on(expected_ints, expected_floats, 1) == 7
     assert ints.tolist() == expected_ints.tolist()
     assert ints[-2:].tolist() == [-1, -1]
-    expected = [0.5, 6.0, 24.0, 0.0, 7.0, 4.0, 6.0, 8.0, 10.0]
+    expected = [0.5, 6.0, 24.0, 0.0, 7.0, 4.0, 6.0, 8.0, 10.0, 6.0, 8.0, 18.0, 9.0]
     assert floats.tolist() == expected_floats.tolist() == expected
 
 
@@ -181,13 +187,14 @@ def test_python_sees_a_table_of_the_length_that_its_counts_say() -> None:
     ints, floats = tables_sample()
     tables = tables_at(ints, floats, 1)
     assert tables.parents.shape == tables.speeds.shape == (2,)
-    assert tables.turns.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    assert tables.turns.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    assert tables.square.shape == (2, 2)
     assert tables.turns.base is not None
     assert tables.floats is floats
 
 
 def test_arrays_and_tables_take_no_room_but_the_offset_of_a_table() -> None:
-    assert size_of(TablesSample) == 5
+    assert size_of(TablesSample) == 6
     assert place_of(TablesSample, "count") == 0
     assert place_of(TablesSample, "turns") == 4
 

@@ -89,10 +89,9 @@ def test_contacts_are_followed_as_far_as_forces_reach(seed: int, count: int) -> 
     for place, k in enumerate(used):
         first, second = (number_of[int(rows[k, w]), int(rows[k, 2 + w])] for w in (0, 1))
         islands = islands_at(index, values, 0)
-        contact = islands.contact[CONTACT.size * place :]
+        contact, sides = islands.contact[place], islands.contact_sides[place]
         assert contact[:19].tolist() == rows[k, 4:].tolist()
         assert contact[CONTACT.friction] == frictions[first] * frictions[second]
-        sides = islands.contact_sides[2 * SIDE.size * place :]
         assert sides[:3].tolist() == numbers[first]
         assert sides[SIDE.size :][:3].tolist() == numbers[second]
 
