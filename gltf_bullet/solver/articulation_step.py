@@ -57,7 +57,12 @@ direction turns by less than some 40 degrees in the step."""
 
 @kernel
 def prepare_articulation(a: Articulation, dt: float, gx: float, gy: float, gz: float) -> None:
-    """Prepare the solve of one step of ``dt`` seconds, after :func:`evaluate_tree`."""
+    """Prepare the solve of one step of ``dt`` seconds, after :func:`evaluate_tree`.
+
+    Sets, in this order, ``last_mass`` and ``factor``; ``applied_force`` and ``added_force``;
+    the bias forces and ``free_velocity``; all that rows are: values, Jacobians, curvatures,
+    targets, softness and bounds.
+    """
     n = a.dof_count
     mass, last = a.mass, a.last_mass
     for i in range(n):
@@ -82,7 +87,11 @@ def prepare_articulation(a: Articulation, dt: float, gx: float, gy: float, gz: f
 
 @kernel
 def _move_freely(a: Articulation, dt: float) -> None:
-    """Find the velocities after the step if no row does anything."""
+    """Find the velocities after the step if no row does anything.
+
+    Sets ``free_velocity``, from ``velocity``, ``applied_force``, ``centred_bias`` and
+    ``factor``.
+    """
     n, velocity, free = a.dof_count, a.velocity, a.free_velocity
     applied, centred = a.applied_force, a.centred_bias
     for k in range(n):
@@ -94,7 +103,12 @@ def _move_freely(a: Articulation, dt: float) -> None:
 
 @kernel
 def _bound_rows(a: Articulation, dt: float) -> None:
-    """Softness, velocity target and bounds of the impulse of every row."""
+    """Softness, velocity target and bounds of the impulse of every row.
+
+    Sets ``row_softness``, ``row_target``, ``row_low``, ``row_high``, ``row_compliance`` and
+    ``row_reduction``, and notes in ``row_recovering`` and ``outside_limit`` which limits are
+    violated.
+    """
     a.outside_limit = 0
     n, rows = a.dof_count, a.row_count
     free, half = a.free_velocity, a.row_half
@@ -276,6 +290,8 @@ def _apply_known_forces(a: Articulation, dt: float, gx: float, gy: float, gz: fl
     """Generalized forces of gravity, fields, announced loads and moving anchors.
 
     All of them, and those of them that the engine must be given.
+
+    Sets ``applied_force`` and ``added_force``.
     """
     count, n = a.frame_count, a.dof_count
     joints, states = a.frame_joint, a.frame_state

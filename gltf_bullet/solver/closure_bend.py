@@ -33,6 +33,8 @@ def bend_closures(a: Articulation, dt: float) -> None:
     """Foresee what a step of ``dt`` seconds adds to the gaps of loops, which were measured.
 
     In contact it does not: an impact changes the velocities that this depends on.
+
+    Sets ``closure_bend`` and ``closure_shift``, from ``closure_gap`` and ``twist``.
     """
     accelerate_frames(a, a.velocity, a.twist)
     place, first, second = a.scratch, a.scratch[3:], a.scratch[6:]

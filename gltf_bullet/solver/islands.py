@@ -258,7 +258,10 @@ def add_row(
 
 @kernel
 def add_articulation(a: Articulation, islands: Islands) -> None:
-    """An articulation as a block with its own rows."""
+    """An articulation as a block with its own rows.
+
+    Sets ``block`` of the articulation; its rows are those whose bounds differ.
+    """
     n, total = a.dof_count, a.total_rows
     mass = reserve(islands, n * n)
     jacobians = reserve(islands, total * n)

@@ -33,7 +33,8 @@ PREDICTED = 1e-10
 def is_mean_off(a: Articulation, dt: float) -> bool:
     """Tell whether springs and drives make another mean velocity than what lasts; predict it.
 
-    ``predicted_row_force`` receives the generalized forces of all rows then.
+    ``predicted_row_force`` receives the generalized forces of all rows then,
+    ``predicted_impulse`` their impulses; rows must be bounded.
     """
     if a.coriolis_share[0] == 0.0:
         return False  # too calm to matter

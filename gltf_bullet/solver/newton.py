@@ -33,7 +33,10 @@ LINE_STEPS = 60
 
 @kernel
 def label_islands(islands: Islands) -> None:
-    """Mark connected blocks with the lowest number among them."""
+    """Mark connected blocks with the lowest number among them.
+
+    Sets ``block_label``.
+    """
     labels = islands.block_label
     for b in range(islands.block_count):
         labels[b] = b
@@ -382,7 +385,10 @@ free fall took all iterations in half of its steps, 0.55 ms instead of 0.03)."""
 
 @kernel
 def start_island(islands: Islands, members: IntArray, count: int) -> None:
-    """The free motion, its momentum, and the iterate at it."""
+    """The free motion, its momentum, and the iterate at it.
+
+    Sets ``free_momentum`` and ``velocity``, from ``free_velocity``.
+    """
     for i in range(count):
         b = members[i]
         n, place = islands.block_size[b], islands.block_place[b]
@@ -465,7 +471,10 @@ def side_of(short: float, softness: float, low: float, high: float) -> int:
 
 @kernel
 def find_sides(islands: Islands, row_list: IntArray, rows: int, speeds: FloatArray) -> None:
-    """Note on which side of its bounds each row is at these speeds."""
+    """Note on which side of its bounds each row is at these speeds.
+
+    Sets ``row_side``.
+    """
     for q in range(rows):
         r = row_list[q]
         islands.row_side[r] = side_of(

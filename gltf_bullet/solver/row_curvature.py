@@ -67,7 +67,11 @@ def _is_without_contacts(a: Articulation) -> bool:
 
 @kernel
 def predict_curvature(a: Articulation, dt: float) -> None:
-    """Compute the curvatures of all rows in a step in which no row acts."""
+    """Compute the curvatures of all rows in a step in which no row acts.
+
+    Sets ``is_untouched``, ``row_curvature``, ``energy_budget`` and ``overshot_row``, from
+    ``free_velocity`` and the rows as they were measured.
+    """
     a.is_untouched = 1 if _is_without_contacts(a) else 0
     curvatures, free = a.row_curvature, a.free_velocity
     for r in range(a.total_rows):

@@ -215,7 +215,11 @@ def prescribed_rate(a: Articulation, frame: int, wrench: FloatArray) -> float:
 
 @kernel
 def measure_rows(a: Articulation) -> None:
-    """Values, velocity rows and rates of all limits, drives and loop constraints."""
+    """Values, velocity rows and rates of all limits, drives and loop constraints.
+
+    Sets ``row_value``, ``row_jacobian``, ``row_rate``, ``row_drift`` and ``closure_gap``, from
+    ``state``, ``pose``, ``axis`` and ``twist``.
+    """
     n, rows = a.dof_count, a.row_count
     jacobian, values = a.row_jacobian, a.row_value
     rates, drifts = a.row_rate, a.row_drift
@@ -318,7 +322,10 @@ def _relate(a: Articulation, first: int, second: int, wrench: FloatArray, r: int
 
 @kernel
 def measure_closures(a: Articulation) -> None:
-    """Rows of what engine constraints hold, after those of limits and drives, and their gaps."""
+    """Rows of what engine constraints hold, after those of limits and drives, and their gaps.
+
+    Sets ``closure_gap``, and their part of ``row_jacobian``, ``row_rate`` and ``row_drift``.
+    """
     n, r, scratch = a.dof_count, a.row_count, a.scratch
     frame_a, frame_b, wrench = scratch, scratch[24:], scratch[72:]
     for c in range(a.closure_count):

@@ -232,7 +232,10 @@ that carries a load at its stop goes to and fro between the two (measured at 0.1
 
 @kernel
 def compare_prediction(a: Articulation) -> None:
-    """Compare the velocities after the last step with their prediction."""
+    """Compare the velocities after the last step with their prediction.
+
+    Sets ``mispredicted`` and ``uses_motors``, from ``velocity`` and ``expected_velocity``.
+    """
     n, last_dt = a.dof_count, a.last_dt[0]
     velocity, expected = a.velocity, a.expected_velocity
     a.mispredicted, a.uses_motors = 0, 0
@@ -449,6 +452,9 @@ def has_only_loops(a: Articulation) -> bool:
 @kernel
 def store_results(scene: SceneHeader, islands: Islands, dt: float) -> bool:
     """Store impulses and velocities as forces, and as memory of the next step.
+
+    Sets ``expected_velocity``, the memory of impulses and forces, ``joint_force`` and the
+    commands, from ``velocity`` and ``row_impulse`` of the islands.
 
     Returns:
         True if all forces are finite.

@@ -26,7 +26,10 @@ MASS_FLOOR = 1e-12
 
 @kernel
 def compose_inertias(a: Articulation) -> None:
-    """Mass, first moment and inertia about the reference point of each frame's subtree."""
+    """Mass, first moment and inertia about the reference point of each frame's subtree.
+
+    Sets ``composite``, from ``link`` and ``pose``.
+    """
     count = a.frame_count
     parents, links = a.frame_parent, a.link
     poses, composites = a.pose, a.composite
@@ -76,7 +79,10 @@ def pair(motion: FloatArray, wrench: FloatArray) -> float:
 
 @kernel
 def fill_mass_matrix(a: Articulation) -> None:
-    """M of the kinetic energy 1/2 v M v, floor included; shape [n, n]."""
+    """M of the kinetic energy 1/2 v M v, floor included; shape [n, n].
+
+    Sets ``mass``, from ``composite`` and ``axis``.
+    """
     n, mass = a.dof_count, a.mass
     parents, frames = a.dof_parent, a.dof_frame
     axes, composites = a.axis, a.composite
@@ -140,6 +146,8 @@ def accelerate_frames(a: Articulation, velocity: FloatArray, twist: FloatTable) 
     """Accelerations [f, 6] that velocities alone cause, no degree of freedom accelerating.
 
     The axes of a joint turn with the frame that it moves; those of a base stay.
+
+    Sets ``acceleration``, from ``axis`` and the arguments.
     """
     count = a.frame_count
     joints, parents = a.frame_joint, a.frame_parent
@@ -178,7 +186,10 @@ def accelerate_frames(a: Articulation, velocity: FloatArray, twist: FloatTable) 
 
 @kernel
 def inertial_wrenches(a: Articulation, twist: FloatTable) -> None:
-    """Wrenches that the frames need for their velocities and accelerations."""
+    """Wrenches that the frames need for their velocities and accelerations.
+
+    Sets ``wrench``, from ``link``, ``pose``, ``acceleration`` and ``twist``.
+    """
     count, wrenches = a.frame_count, a.wrench
     links, poses = a.link, a.pose
     accelerations = a.acceleration
@@ -243,7 +254,10 @@ def bias_forces(
 
 @kernel
 def evaluate_tree(a: Articulation) -> None:
-    """Poses, velocities and mass matrix, from the state that was read."""
+    """Poses, velocities and mass matrix, from the state that was read.
+
+    Sets what :func:`follow_state` sets, ``composite`` and ``mass``.
+    """
     follow_state(a)
     compose_inertias(a)
     fill_mass_matrix(a)

@@ -59,7 +59,10 @@ def multiply_back(a: FloatArray, b: FloatArray, target: FloatArray) -> None:
 
 @kernel
 def place_frames(a: Articulation) -> None:
-    """Poses of all frames and motions of all degrees of freedom, from the coordinates."""
+    """Poses of all frames and motions of all degrees of freedom, from the coordinates.
+
+    Sets ``reference_point``, ``pose`` and ``axis``, from ``state``, ``link`` and the structure.
+    """
     count = a.frame_count
     parents, joints = a.frame_parent, a.frame_joint
     states, dofs = a.frame_state, a.frame_first_dof
@@ -224,7 +227,10 @@ def _write_motions(joint: int, pose: FloatArray, link: FloatArray, axes: FloatTa
 
 @kernel
 def gather_velocities(a: Articulation) -> None:
-    """Velocities of all degrees of freedom, from the state that was read."""
+    """Velocities of all degrees of freedom, from the state that was read.
+
+    Sets ``velocity``, from ``state``.
+    """
     count = a.frame_count
     joints, states = a.frame_joint, a.frame_state
     dofs, velocity = a.frame_first_dof, a.velocity
@@ -274,7 +280,10 @@ def move_frames(a: Articulation, velocity: FloatArray, twist: FloatTable) -> Non
 
 @kernel
 def follow_state(a: Articulation) -> None:
-    """Poses and velocities of all frames, from the state that was read."""
+    """Poses and velocities of all frames, from the state that was read.
+
+    Sets ``reference_point``, ``pose``, ``axis``, ``velocity`` and ``twist``.
+    """
     place_frames(a)
     gather_velocities(a)
     move_frames(a, a.velocity, a.twist)

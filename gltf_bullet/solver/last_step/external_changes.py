@@ -34,6 +34,8 @@ def remember_state(a: Articulation, is_over: bool) -> None:
     """Remember the coordinates and velocities of an articulation.
 
     ``is_over``: no step lies between this and the next reading.
+
+    Sets ``last_state`` and ``is_at_last_state``.
     """
     last, states = a.last_state, a.state
     for k in range(a.state_size):

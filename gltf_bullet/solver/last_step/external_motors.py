@@ -51,6 +51,8 @@ def compare_motors(a: Articulation, dt: float) -> None:
     """Compute by how much the motors of the user deviated from what the solve assumed.
 
     ``dt`` is the length that a step has now.
+
+    Sets ``external_motor_change``, from ``motor_force``.
     """
     for k in range(a.dof_count):
         dof = a.command_dof[k]
@@ -96,6 +98,9 @@ def update_external_motors(a: Articulation, dt: float) -> None:
 
     PyBullet goes on telling what a motor exerted last when it is switched off. So it is known to be
     off where that stays the same although the momentum knows of no such force.
+
+    Sets ``externally_driven``, ``external_motor_force`` and what counts in them:
+    ``idle_steps``, ``last_motor_impulse``, ``usual_residual``, ``motor_force_is_old``.
     """
     for k in range(a.dof_count):
         dof = a.command_dof[k]
