@@ -114,8 +114,9 @@ def touch_articulations(scene: SceneHeader, islands: Islands, number: int, since
                     rate += wrench[i] * twist[i]
                 contact[CONTACT.rate + k] += sign * rate
                 contact[CONTACT.drift + k] += sign * prescribed_rate(a, frame, wrench)
+                row = islands.floats[rows + n * k :]
                 for i in range(n):
-                    islands.floats[rows + n * k + i] = part[i]
+                    row[i] = part[i]
                 forward_dense(a.factor, n, part)
                 total = 0.0
                 for i in range(n):
@@ -144,11 +145,11 @@ def touch_free_bodies(islands: Islands, since: float) -> None:
             px = contact[CONTACT.position] - body[FREE.com] + since * v[0]
             py = contact[CONTACT.position + 1] - body[FREE.com + 1] + since * v[1]
             pz = contact[CONTACT.position + 2] - body[FREE.com + 2] + since * v[2]
-            inertia = rows + 24
+            inverse = islands.floats[rows + 24 :]
             if block >= 0:
-                _invert(body[FREE.inertia :], islands.floats[inertia:])
+                _invert(body[FREE.inertia :], inverse)
             for k in range(3):
-                d, row = contact[CONTACT.directions + 3 * k :], rows + 6 * k
+                d, row = contact[CONTACT.directions + 3 * k :], islands.floats[rows + 6 * k :]
                 x, y, z = d[0], d[1], d[2]
                 ax, ay, az = py * z - pz * y, pz * x - px * z, px * y - py * x
                 rate = sign * (x * v[0] + y * v[1] + z * v[2] + ax * v[3] + ay * v[4] + az * v[5])
@@ -156,22 +157,14 @@ def touch_free_bodies(islands: Islands, since: float) -> None:
                 if block < 0:
                     contact[CONTACT.drift + k] += rate
                     continue
-                islands.floats[row], islands.floats[row + 1], islands.floats[row + 2] = (
-                    sign * x,
-                    sign * y,
-                    sign * z,
-                )
-                islands.floats[row + 3], islands.floats[row + 4], islands.floats[row + 5] = (
-                    sign * ax,
-                    sign * ay,
-                    sign * az,
-                )
+                row[0], row[1], row[2] = sign * x, sign * y, sign * z
+                row[3], row[4], row[5] = sign * ax, sign * ay, sign * az
                 turn = 0.0
                 for i in range(3):
-                    turn += islands.floats[row + 3 + i] * (
-                        islands.floats[inertia + 3 * i] * islands.floats[row + 3]
-                        + islands.floats[inertia + 3 * i + 1] * islands.floats[row + 4]
-                        + islands.floats[inertia + 3 * i + 2] * islands.floats[row + 5]
+                    turn += row[3 + i] * (
+                        inverse[3 * i] * row[3]
+                        + inverse[3 * i + 1] * row[4]
+                        + inverse[3 * i + 2] * row[5]
                     )
                 contact[CONTACT.compliance + k] += turn + 1.0 / body[FREE.mass]
 

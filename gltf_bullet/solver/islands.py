@@ -286,9 +286,9 @@ def add_articulation(a: Articulation, islands: Islands) -> None:
             unit = a.row_dof[r]
         row = jacobians + n * r
         if unit < 0:
-            source = a.row_jacobian[r]
+            source, numbers = a.row_jacobian[r], islands.floats[row:]
             for k in range(n):
-                islands.floats[row + k] = source[k]
+                numbers[k] = source[k]
         add_row(islands, block, row, unit, r, a.row_target[r], a.row_softness[r], low, high)
 
 
@@ -306,8 +306,9 @@ def add_free_bodies(islands: Islands) -> None:
         block = add_block(islands, 6, mass)
         islands.free_block[number] = block
         place = islands.block_place[block]
+        matrix = islands.floats[mass:]
         for k in range(36):
-            islands.floats[mass + k] = 0.0
+            matrix[k] = 0.0
         turn = body[FREE.turn :]
         rotation_from_quat(body[FREE.rotation :], turn)
         for i in range(3):
@@ -318,9 +319,9 @@ def add_free_bodies(islands: Islands) -> None:
                     total += moment * turn[3 * i + k] * turn[3 * j + k]
                 body[FREE.inertia + 3 * i + j] = total
         for i in range(3):
-            islands.floats[mass + 7 * i] = body[FREE.mass]
+            matrix[7 * i] = body[FREE.mass]
             for j in range(3):
-                islands.floats[mass + 21 + 6 * i + j] = body[FREE.inertia + 3 * i + j]
+                matrix[21 + 6 * i + j] = body[FREE.inertia + 3 * i + j]
         for k in range(6):
             speed = body[FREE.velocity + k]
             islands.present_velocity[place + k] = speed

@@ -125,7 +125,6 @@ def _solve_island(islands: Islands, count: int, rows: int) -> None:
 
 @kernel
 def _iterate(islands: Islands, count: int, rows: int, factor: int, floats: int) -> None:
-
     total = islands.block_count
     members = islands.symbolic
     sizes, places = members[total:], members[2 * total :]
@@ -174,8 +173,9 @@ def _assemble(islands: Islands, count: int, rows: int, factor: int, floats: int)
     pattern = row_list[islands.row_count :]
     order = members[4 * total :]
     right, momentum = islands.right_side, islands.free_momentum
-    for k in range(factor, factor + floats):
-        islands.floats[k] = 0.0
+    blocks = islands.floats[factor:]
+    for k in range(floats):
+        blocks[k] = 0.0
     for i in range(count):
         n, place = sizes[i], places[i]
         mass = islands.floats[islands.block_mass[members[i]] :]
@@ -193,7 +193,7 @@ def _assemble(islands: Islands, count: int, rows: int, factor: int, floats: int)
         first = local[islands.row_first[r]]
         n, unit = sizes[first], islands.row_unit[r]
         diagonal, x = islands.floats[pattern[(count + 1) * first] :], right[places[first] :]
-        row = islands.row_first_jacobian[r]
+        row = islands.floats[islands.row_first_jacobian[r] :]
         if side != 0:
             bound = islands.row_low if side < 0 else islands.row_high
             weight, push = 0.0, bound[r]
@@ -206,29 +206,27 @@ def _assemble(islands: Islands, count: int, rows: int, factor: int, floats: int)
             diagonal[(n + 1) * unit] += weight
             x[unit] += push
             continue
-        _add_outer(diagonal, n, islands.floats[row:], weight)
+        _add_outer(diagonal, n, row, weight)
         for k in range(n):
-            x[k] += push * islands.floats[row + k]
+            x[k] += push * row[k]
         if islands.row_second[r] < 0:
             continue
         second = local[islands.row_second[r]]
-        other = islands.row_second_jacobian[r]
+        other = islands.floats[islands.row_second_jacobian[r] :]
         m, x = sizes[second], right[places[second] :]
-        _add_outer(
-            islands.floats[pattern[(count + 1) * second] :], m, islands.floats[other:], weight
-        )
+        _add_outer(islands.floats[pattern[(count + 1) * second] :], m, other, weight)
         for k in range(m):
-            x[k] += push * islands.floats[other + k]
+            x[k] += push * other[k]
         if weight == 0.0:
             continue
         if order[count + first] > order[count + second]:
             first, second, n, m, row, other = second, first, m, n, other, row
         panel = islands.floats[pattern[count * first + second] :]
         for i in range(n):
-            scale = weight * islands.floats[row + i]
+            scale = weight * row[i]
             if scale != 0.0:
                 for k in range(m):
-                    panel[m * i + k] += scale * islands.floats[other + k]
+                    panel[m * i + k] += scale * other[k]
 
 
 @kernel

@@ -377,7 +377,7 @@ def add_cut_constraints(scene: SceneHeader, islands: Islands, dt: float) -> None
                 a = first if side == 0 else second
                 reference, sign = a.reference_point, -1.0 if side == 0 else 1.0
                 count = n if side == 0 else m
-                row = (rows if side == 0 else others) + count * k
+                row = islands.floats[(rows if side == 0 else others) + count * k :]
                 _direct_at(wrench, point, there, reference, k)
                 part = a.scratch[24:]
                 for i in range(count):
@@ -386,7 +386,7 @@ def add_cut_constraints(scene: SceneHeader, islands: Islands, dt: float) -> None
                 add_path(a, frame, wrench, sign, part)
                 drift += sign * prescribed_rate(a, frame, wrench)
                 for i in range(count):
-                    islands.floats[row + i] = part[i]
+                    row[i] = part[i]
                 forward_dense(a.factor, count, part)
                 for i in range(count):
                     compliance += part[i] * part[i]
@@ -395,7 +395,7 @@ def add_cut_constraints(scene: SceneHeader, islands: Islands, dt: float) -> None
             last_dt, lately = first.last_dt[0], 0.0
             if last_dt > 0.0:
                 lately = scene.cut_impulse[cut, k] * dt / last_dt
-            row = add_row(
+            number = add_row(
                 islands,
                 first.block,
                 rows + n * k,
@@ -406,8 +406,8 @@ def add_cut_constraints(scene: SceneHeader, islands: Islands, dt: float) -> None
                 -math.inf,
                 math.inf,
             )
-            islands.row_second[row] = second.block
-            islands.row_second_jacobian[row] = others + m * k
+            islands.row_second[number] = second.block
+            islands.row_second_jacobian[number] = others + m * k
 
 
 @kernel
