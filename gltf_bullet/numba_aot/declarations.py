@@ -113,7 +113,8 @@ def record(declared: type[Kind]) -> type[Kind]:
     :class:`Table` takes eight bytes for its offset; :func:`record_reader` says who reads numbers.
 
     Raises:
-        ValueError: Another record has this name, by which annotations find it.
+        ValueError: Another record has this name, by which annotations find it; or a table of two
+            dimensions that kernels read has none of the counts of its shape.
     """
     if declared.__name__ in RECORDS:
         raise ValueError(f"there is a record of the name {declared.__name__}")
@@ -132,6 +133,10 @@ def record(declared: type[Kind]) -> type[Kind]:
         if isinstance(value, Count):
             counts[value.letter] = name
         fields.append((name, np.int64 if isinstance(value, Table) else _FIELDS[kind], *more))
+    for name, (_, shape, _) in tables.items() if arrays else ():
+        letters = {size for size in shape if isinstance(size, str)}
+        if len(shape) == 2 and letters - counts.keys():
+            raise ValueError(f"a letter of the shape of {name} has no count")
     TABLES[declared.__name__], RECORD_ARRAYS[declared.__name__] = tables, arrays
     COUNTS[declared.__name__] = counts
     RECORDS[declared.__name__] = np.dtype((np.record, np.dtype(fields, align=True)))

@@ -202,3 +202,12 @@ def test_arrays_and_tables_take_no_room_but_the_offset_of_a_table() -> None:
 def test_no_two_records_have_one_name() -> None:
     with pytest.raises(ValueError, match="there is a record of the name ReadSample"):
         record(ReadSample)
+
+
+def test_a_table_of_two_dimensions_needs_the_counts_of_its_shape() -> None:
+    class Uncounted:
+        ints: IntArray = array()
+        square: IntArray = Table("ints", ("n", "n"))  # type: ignore[assignment]
+
+    with pytest.raises(ValueError, match="a letter of the shape of square has no count"):
+        record(Uncounted)

@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 
 from gltf_bullet.solver.triggers import layout
 from gltf_bullet.solver.triggers.layout import (
-    COLLIDER_SIZE,
     FRAME,
     PAIR,
     PART,
-    PLACE,
     SOURCE,
     triggers_at,
 )
@@ -52,13 +50,13 @@ def ball(position: FloatArray, radius: float, before: FloatArray | None = None) 
     )
 
 
-def _describe(numbers: FloatArray, at: int, part: Part) -> None:
-    numbers[at + PART.halves : at + PART.halves + 3] = part.halves
-    numbers[at + PART.axes : at + PART.axes + 9] = np.eye(3).ravel()
-    numbers[at + PART.inner] = part.halves.min()
+def _describe(numbers: FloatArray, part: Part) -> None:
+    numbers[PART.halves : PART.halves + 3] = part.halves
+    numbers[PART.axes : PART.axes + 9] = np.eye(3).ravel()
+    numbers[PART.inner] = part.halves.min()
     is_ball = part.kind == layout.BALL
-    numbers[at + PART.outer] = part.halves[0] if is_ball else np.linalg.norm(part.halves)
-    numbers[at + PART.thickness] = 2.0 * part.halves.min()
+    numbers[PART.outer] = part.halves[0] if is_ball else np.linalg.norm(part.halves)
+    numbers[PART.thickness] = 2.0 * part.halves.min()
 
 
 def found(volumes: Sequence[Part], colliders: Sequence[Part]) -> dict[tuple[int, int], int]:
@@ -66,26 +64,20 @@ def found(volumes: Sequence[Part], colliders: Sequence[Part]) -> dict[tuple[int,
     count = len(colliders)
     admits = np.ones((1, 1), dtype=np.int64)
     table, numbers, _ = layout.allocate(count, count, len(volumes), 0, admits)
-    triggers = triggers_at(table, 0)
+    triggers = triggers_at(table, numbers, 0)
     for f, part in enumerate([*colliders, *volumes]):
-        source = triggers.frame_source + SOURCE.size * f
-        table[source + SOURCE.kind] = layout.GIVEN
-        frame = triggers.frame + FRAME.size * f
-        for start, position in (
-            (frame + FRAME.local, part.position),
-            (frame + FRAME.now, part.before),
-        ):
-            numbers[start : start + 9] = part.rotation.ravel()
-            numbers[start + 9 : start + 12] = position
-        numbers[frame + FRAME.thinnest] = 2.0 * part.halves.min()
+        triggers.frame_source[f, SOURCE.kind] = layout.GIVEN
+        frame = triggers.frame[f]
+        for start, position in ((FRAME.local, part.position), (FRAME.now, part.before)):
+            frame[start : start + 9] = part.rotation.ravel()
+            frame[start + 9 : start + 12] = position
+        frame[FRAME.thinnest] = 2.0 * part.halves.min()
     for k, part in enumerate(colliders):
-        place = triggers.collider_place + PLACE.size * k
-        table[place : place + 4] = (k, 0, part.kind, k)
-        _describe(numbers, int(triggers.collider + COLLIDER_SIZE * k), part)
+        triggers.collider_place[k, :4] = (k, 0, part.kind, k)
+        _describe(triggers.collider[k], part)
     for k, part in enumerate(volumes):
-        place = triggers.volume_place + PLACE.size * k
-        table[place : place + 5] = (0, 0, part.kind, -2, -2)
-        _describe(numbers, int(triggers.volume + PART.size * k), part)
+        triggers.volume_place[k] = (0, 0, part.kind, -2, -2)
+        _describe(triggers.volume[k], part)
     pairs = layout.allocate_pairs(len(volumes) * count)
     number = watch(*NOTHING, table, numbers, pairs, FOLLOW | FIND, DT)
     if number < 0:

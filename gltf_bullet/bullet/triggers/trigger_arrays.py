@@ -121,6 +121,8 @@ class TriggerArrays:
             len(frame_nodes), len(colliders), len(volumes), free_bodies, _admission(plans)
         )
         places = packed.places
+        self._triggers = triggers_at(self._table, self._numbers, 0)
+        self._first_pose = places["free_pose"].where.start
         self._pairs = layout.allocate_pairs(_FIRST_ROOM)
         self._watcher: IntArray | None = None
         self._frames = self._view(places["frame"])
@@ -129,7 +131,7 @@ class TriggerArrays:
         self._poses = self._numbers[places["free_pose"].where]
         self._known = self._table[places["known"].where]
         self._margins = self._numbers[places["margin"].where]
-        self.remembers = bool(triggers_at(self._table, 0).remembers)
+        self.remembers = bool(self._triggers.remembers)
         """True if kernels can know which colliders are inside."""
         self.is_known = False
         """True if they do."""
@@ -155,7 +157,7 @@ class TriggerArrays:
         """True if it needs the state of the joints."""
         self.is_free = layout.FREE in kinds
         """True if it needs the poses of free bodies."""
-        triggers_at(self._table, 0).is_jointed = self.is_jointed
+        self._triggers.is_jointed = self.is_jointed
         now = self._frames[:, FRAME.now : FRAME.now + 12]
         local = self._frames[:, FRAME.local : FRAME.local + 12]
         for row, carrier in enumerate(carriers):
@@ -229,7 +231,7 @@ class TriggerArrays:
 
     def _set_known(self, is_known: bool) -> None:
         self.is_known = is_known
-        triggers_at(self._table, 0).is_known = is_known
+        self._triggers.is_known = is_known
 
     def place_anew(self, world_from_node: FloatArray) -> None:
         """Put all frames where the nodes are."""
@@ -334,7 +336,7 @@ class TriggerArrays:
         watcher.watch = address_of(watch)
         watcher.table[:], watcher.numbers[:] = addresses(self._table), addresses(self._numbers)
         watcher.pairs[:] = addresses(self._pairs)
-        watcher.poses = triggers_at(self._table, 0).free_pose
+        watcher.poses = self._first_pose
         watcher.free_count = len(free_bodies)
         numbers[size_of(Watcher) :] = free_bodies
         self._watcher = numbers

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gltf_bullet.numba_aot import record, record_reader
+from gltf_bullet.numba_aot import FloatTable, IntTable, array, record, record_reader
 from gltf_bullet.solver.tables import FLOATS, INTS, Column, Packed, count, offsets, pack, table
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -131,11 +131,17 @@ COLLIDER_SIZE = PART.world_axes
 class Triggers:
     """All triggers of a scene, and all colliders that they may sense."""
 
+    ints: IntArray = array()
+    floats: FloatArray = array()
+
     frame_count: int = count("f")
     """Count of all frames."""
     collider_count: int = count("c")
     volume_count: int = count("v")
     filter_count: int = count("colliders' filters")
+    volume_filter_count: int = count("volumes' filters")
+    free_count: int = count("free")
+    """Count of the free bodies that carry a frame."""
     collider_frame_count: int
     is_jointed: int
     """1 if any frame is that of a jointed body."""
@@ -147,21 +153,21 @@ class Triggers:
     """1 if there are the tables of what is known of pairs."""
     is_known: int
     """1 if they say who is inside; else all that are near are listed."""
-    frame_source: int = table(INTS, "f", SOURCE.size)
-    collider_place: int = table(INTS, "c", PLACE.size)
-    volume_place: int = table(INTS, "v", PLACE.size)
-    admits: int = table(INTS, "volumes' filters", "colliders' filters")
+    frame_source: IntTable = table(INTS, "f", SOURCE.size)
+    collider_place: IntTable = table(INTS, "c", PLACE.size)
+    volume_place: IntTable = table(INTS, "v", PLACE.size)
+    admits: IntTable = table(INTS, "volumes' filters", "colliders' filters")
     """1 if a volume with the first filter senses a collider with the second."""
-    known: int = table(INTS, "pairs")
+    known: IntArray = table(INTS, "pairs")
     """Of each pair, by volume, then collider: a sum of INSIDE and TOUCHED."""
-    margin: int = table(FLOATS, "pairs")
+    margin: FloatArray = table(FLOATS, "pairs")
     """[m] By which two parts may move before the engine has to be asked again."""
-    free_pose: int = table(FLOATS, "free", 7)
+    free_pose: FloatTable = table(FLOATS, "free", 7)
     """Position and rotation xyzw of the inertial frames of free bodies, filled in for a step."""
-    frame: int = table(FLOATS, "f", FRAME.size)
-    collider: int = table(FLOATS, "c", COLLIDER_SIZE)
-    volume: int = table(FLOATS, "v", PART.size)
-    scratch: int = table(FLOATS, 9)
+    frame: FloatTable = table(FLOATS, "f", FRAME.size)
+    collider: FloatTable = table(FLOATS, "c", COLLIDER_SIZE)
+    volume: FloatTable = table(FLOATS, "v", PART.size)
+    scratch: FloatArray = table(FLOATS, 9)
 
 
 triggers_at = record_reader(Triggers)
