@@ -3,8 +3,9 @@
 Functions are declared with :func:`kernel` and :func:`entry`, records with :func:`record`; the
 annotations are the signature. An entry's code is found in a library that the project ships
 (``library``; ``builds`` makes it when the project is built); ``translation`` has Numba translate
-and LLVM optimise, ``wrappers`` puts a C function and one for Python around the result, ``entries``
-loads it. Where no library fits and Numba is not there either, entries stay plain Python.
+and LLVM optimise (``numba_types`` are arrays and records for that), ``wrappers`` puts a C function
+and one for Python around the result, ``entries`` loads it. Where no library fits and Numba is not
+there either, entries stay plain Python.
 
 What that brings over ``njit(cache=True)``, measured with kernels that factor and solve a dense
 matrix (CPU time of a new process from the import to the end of the first call, then of a call):

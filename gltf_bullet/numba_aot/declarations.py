@@ -86,13 +86,13 @@ class Table(NamedTuple):
     array: str
     """Name of the array."""
     shape: tuple[str | int, ...]
-    """Numbers, and letters of counts."""
+    """Numbers, and letters of counts. One of two dimensions is read by row and column."""
     part: str = ""
     """The part of the array that it is packed into."""
 
 
 class _Array(NamedTuple):
-    """One of the arrays that tables are in: no field."""
+    """An array that tables are in: no field."""
 
 
 def array() -> Any:
@@ -159,8 +159,9 @@ def record_reader(declared: type[Kind]) -> Callable[..., Kind]:
 
     It takes the array and the number. Of a record that declares arrays it takes these, in their
     order, the record itself being in the first one: each table is read as its numbers then, where
-    they are. Otherwise a table is read as its offset. What is set in the record is set in the
-    array. The function must be called by the name of a global of the kernel's module.
+    they are (their count is unknown to compiled kernels, which have the counts of the record).
+    Otherwise a table is read as its offset. What is set in the record is set in the array. The
+    function must be called by the name of a global of the kernel's module.
     """
     name, kind, size = declared.__name__, RECORDS[declared.__name__], size_of(declared)
     arrays, counts = RECORD_ARRAYS[name], COUNTS[name]

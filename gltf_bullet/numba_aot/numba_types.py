@@ -73,7 +73,7 @@ class _Tables(_types.Type):  # type: ignore[misc]
     """A record and the arrays that its tables are in: an address each."""
 
     def __init__(self, name: str) -> None:
-        self.record = record_type(name)
+        self.record = _record_type(name)
         self.arrays = RECORD_ARRAYS[name]
         self.tables = TABLES[name]
         super().__init__(name=name)
@@ -104,7 +104,7 @@ _TYPES = {
 
 
 @cache
-def record_type(name: str) -> Any:
+def _record_type(name: str) -> Any:
     """Numba's type of a record: a pointer into the array that holds it."""
     return numba.from_dtype(RECORDS[name])
 
@@ -114,7 +114,7 @@ def type_of(kind: str) -> Any:
     """Numba's type of what is annotated so."""
     if kind in _TYPES:
         return _TYPES[kind]
-    return _Tables(kind) if RECORD_ARRAYS[kind] else record_type(kind)
+    return _Tables(kind) if RECORD_ARRAYS[kind] else _record_type(kind)
 
 
 # --- what they are made of, and what can be done with them ----------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_DIMENSIONS = {"IntArray": 1, "FloatArray": 1, "IntTable": 2}
+_DIMENSIONS = {"IntArray": 1, "FloatArray": 1, "IntTable": 2, "FloatTable": 2}
 _DATA, _SHAPE = 16, 32
 """Offsets in a ``PyArrayObject``."""
 DECLARATIONS = """
@@ -47,7 +47,7 @@ def wrappers(entry: str, kinds: Sequence[str], mangled: str) -> str:
 
 
 def _c_function(entry: str, kinds: Sequence[str], mangled: str) -> str:
-    """Calls Numba's function as Numba does."""
+    """Calls Numba's function as Numba does: see ``numba_types``."""
     taken: list[str] = []
     passed, lines = ["ptr %result", "ptr %error"], []
     for k, kind in enumerate(kinds):
