@@ -397,10 +397,21 @@ articulation_at = record_reader(Articulation)
 
 
 @kernel
+def articulation_in(scene: SceneHeader, start: int) -> Articulation:
+    """The articulation of a scene whose record begins at a number of the integers."""
+    return articulation_at(scene.ints, scene.floats, scene.work, start)
+
+
+@kernel
 def articulation_of(scene: SceneHeader, number: int) -> Articulation:
     """One of a scene's articulations."""
-    start = scene.articulations[number]
-    return articulation_at(scene.ints, scene.floats, scene.work, start)
+    return articulation_in(scene, scene.articulations[number])
+
+
+@kernel
+def scene_around(a: Articulation) -> SceneHeader:
+    """The scene of an articulation."""
+    return scene_at(a.ints, a.floats, a.work, 0)
 
 
 # Python sets these in each step: an entry of an array is set in a tenth of the time.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from gltf_bullet.numba_aot import kernel
-from gltf_bullet.solver.articulation_arrays import POSE, SceneHeader, articulation_at
+from gltf_bullet.solver.articulation_arrays import POSE, SceneHeader, articulation_in
 from gltf_bullet.solver.cholesky import forward_dense
 from gltf_bullet.solver.islands import (
     CONTACT,
@@ -77,7 +77,7 @@ def touch_articulations(scene: SceneHeader, islands: Islands, number: int, since
             side = islands.contact_sides[c, SIDE.size * which :]
             if side[SIDE.scene] != number:
                 continue
-            a = articulation_at(scene.ints, scene.floats, scene.work, side[SIDE.record])
+            a = articulation_in(scene, side[SIDE.record])
             frame = side[SIDE.frame]
             n, sign = a.dof_count, 1.0 if which == 0 else -1.0
             rows = reserve(islands, 3 * n)

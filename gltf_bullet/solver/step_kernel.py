@@ -21,7 +21,7 @@ from gltf_bullet.solver.articulation_arrays import (
     SPHERICAL,
     Articulation,
     SceneHeader,
-    articulation_at,
+    articulation_in,
     articulation_of,
 )
 from gltf_bullet.solver.articulation_step import BAUMGARTE, HARD, prepare_articulation
@@ -353,8 +353,8 @@ def add_cut_constraints(scene: SceneHeader, islands: Islands, dt: float) -> None
     """Add rows of the constraints between articulations that one was cut into."""
     for cut in range(scene.cut_count):
         sides = scene.cut[cut]
-        first = articulation_at(scene.ints, scene.floats, scene.work, sides[CUT.first])
-        second = articulation_at(scene.ints, scene.floats, scene.work, sides[CUT.second])
+        first = articulation_in(scene, sides[CUT.first])
+        second = articulation_in(scene, sides[CUT.second])
         if first.block < 0 or second.block < 0:
             continue
         size, local = sides[CUT.row_count], scene.cut_local[cut]

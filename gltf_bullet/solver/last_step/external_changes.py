@@ -15,7 +15,7 @@ from gltf_bullet.solver.articulation_arrays import (
     REVOLUTE,
     SPHERICAL,
     Articulation,
-    scene_at,
+    scene_around,
 )
 from gltf_bullet.transforms import FloatArray
 
@@ -81,7 +81,7 @@ def _is_turned(place: FloatArray, before: FloatArray, spin: FloatArray, way: flo
 @kernel
 def _is_set(a: Articulation) -> bool:
     """Tell whether coordinates or velocities were set since :func:`remember_state`."""
-    scene = scene_at(a.ints, a.floats, a.work, 0)
+    scene = scene_around(a)
     is_over = a.is_at_last_state[0] != 0.0
     way = 0.0 if is_over else a.last_dt[0]
     if not is_over and (way <= 0.0 or scene.substeps > 1):

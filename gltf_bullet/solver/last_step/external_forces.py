@@ -13,9 +13,9 @@ from gltf_bullet.solver.articulation_arrays import (
     POSE,
     Articulation,
     SceneHeader,
-    articulation_at,
+    articulation_in,
     articulation_of,
-    scene_at,
+    scene_around,
 )
 from gltf_bullet.solver.islands import CONTACT, POINT_CONSTRAINT_MARK, SIDE, Islands
 from gltf_bullet.solver.row_metrics import add_path
@@ -70,7 +70,7 @@ def add_contact_forces(
             side = islands.contact_sides[c, SIDE.size * which :]
             if side[SIDE.scene] != number:
                 continue
-            a = articulation_at(scene.ints, scene.floats, scene.work, side[SIDE.record])
+            a = articulation_in(scene, side[SIDE.record])
             sign = 1.0 if which == 0 else -1.0
             wrench, reference = a.scratch, a.reference_point
             for k in range(3):
@@ -111,7 +111,7 @@ def estimate_external_force(a: Articulation) -> None:
     Sets ``external_force``, ``lasting_force``, ``momentum_residual``, ``first_force`` and
     ``external_pulse``.
     """
-    scene = scene_at(a.ints, a.floats, a.work, 0)
+    scene = scene_around(a)
     n, last_dt = a.dof_count, a.last_dt[0]
     estimated, lasting = a.external_force, a.lasting_force
     first, pulse = a.first_force, a.external_pulse

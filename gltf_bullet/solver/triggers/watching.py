@@ -8,7 +8,7 @@ from gltf_bullet.numba_aot import entry, kernel
 from gltf_bullet.solver.articulation_arrays import (
     POSE,
     SceneHeader,
-    articulation_at,
+    articulation_in,
     articulation_of,
     scene_at,
 )
@@ -47,7 +47,7 @@ def _follow_frame(scene: SceneHeader, triggers: Triggers, f: int) -> None:
         rotation_from_quat(pose[3:], rotation)
         _attach(rotation, pose[0], pose[1], pose[2], local, now)
     elif source[SOURCE.kind] == layout.LINK:
-        a = articulation_at(scene.ints, scene.floats, scene.work, source[SOURCE.first])
+        a = articulation_in(scene, source[SOURCE.first])
         pose, reference = a.pose[source[SOURCE.second]], a.reference_point
         for k in range(9):
             rotation[k] = pose[POSE.rotation + k]
