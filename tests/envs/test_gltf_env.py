@@ -414,6 +414,25 @@ def test_options_of_a_reset_hold_for_that_episode(make: Make) -> None:
     assert not np.allclose(drawn, narrow[0])
 
 
+def test_standing_options_are_those_of_every_reset_that_has_none(make: Make) -> None:
+    env = make(REACHER, REACH)
+    goal = "/nodes/12/translation"
+    with pytest.raises(ValueError, match="no option 'value'"):
+        env.reset_options = {"value": {}}
+    env.reset_options = {"values": {goal: (0.3, 0.325, 0.1)}}
+    for _ in range(2):
+        assert env.reset()[0][7:10] == pytest.approx([0.3, -0.1, 0.325], abs=1e-6)
+    other = env.reset(options={"values": {goal: (0.4, 0.325, 0.1)}})[0]
+    assert other[7:10] == pytest.approx([0.4, -0.1, 0.325], abs=1e-6)
+    env.reset_options = None
+    assert goal in env.reset()[1]["randomization"]
+
+
+def test_every_number_of_an_action_has_a_name(make: Make) -> None:
+    assert make(REACHER, REACH).action_names == ("Shoulder velocity", "Elbow velocity")
+    assert make(CART_POLE, BALANCE).action_names == ("Slide force",)
+
+
 def test_an_episode_may_start_from_a_saved_state(make: Make) -> None:
     env = make(WALKER, replace(WALK, on_reset=shove))
     env.reset(seed=0)
@@ -471,7 +490,7 @@ def test_quantities_without_a_bound_have_none(make: Make) -> None:
 def test_a_single_term_is_taken() -> None:
     alive = terms.Alive()
     assert EnvConfig(rewards=alive).rewards == (alive,)
-    with pytest.raises(TypeError, match="rewards must be functions"):
+    with pytest.raises(TypeError, match=r"rewards\[0\] is 'score'; must be a term"):
         EnvConfig(rewards=("score",))  # type: ignore[arg-type]
 
 

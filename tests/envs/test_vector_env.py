@@ -241,6 +241,24 @@ def test_each_copy_may_have_options_of_its_own() -> None:
     env.close()
 
 
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_standing_options_hold_when_a_copy_starts_over(mode: AutoresetMode) -> None:
+    env = GltfVectorEnv(CART_POLE, 2, RANDOM_MASS, autoreset_mode=mode)
+    env.reset(seed=1)
+    env.set_attr("reset_options", [{"values": {POLE_MASS: 0.4}}, None])
+    over = np.zeros(2, dtype=np.bool_)
+    for _ in range(20):  # RANDOM_MASS truncates after 8 steps
+        *_, terminated, truncated, _ = env.step(np.zeros((2, 1), np.float32))
+        over |= terminated | truncated
+    assert over.all()
+    first, second = (scene.get(POLE_MASS) for scene in env.get_attr("scene"))
+    assert first == 0.4
+    assert second != 0.4
+    with pytest.raises(ValueError, match="no option"):
+        env.set_attr("reset_options", {"goal": 1})
+    env.close()
+
+
 def test_copies_are_asked_by_name() -> None:
     env = GltfVectorEnv(CART_POLE, 2, BALANCE, render_mode="rgb_array")
     with pytest.raises(ResetNeeded):
