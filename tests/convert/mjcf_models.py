@@ -45,6 +45,8 @@ _PACKAGES = {
     ),
     "mujoco": ("testdata/*.xml",),
 }
+_TENDON, _OF_JOINT = 3, 1
+"""``mjTRN_TENDON``, ``mjWRAP_JOINT``."""
 _FRAGMENTS = ("shared", "assets", "common", "touch_sensors_92", "floor", "defaults")
 """Parts of names of files that others include."""
 
@@ -249,8 +251,11 @@ def tensor_turn(quaternion_wxyz: npt.ArrayLike) -> Array:
     )
 
 
-def simplified(model: MjcfModel, positions: Array) -> MjcfModel:
-    """A model without contacts, limits, armature, friction and loops, at generalised positions."""
+def simplified(model: MjcfModel, positions: Array, *, tendons: bool = False) -> MjcfModel:
+    """A model without contacts, limits, armature, friction and loops, at generalised positions.
+
+    Actuators of tendons stay if asked: their drives are exact at the start.
+    """
     arrays = {name: values.copy() for name, values in model.arrays.items()}
     for name in (
         "jnt_limited", "geom_contype", "geom_conaffinity", "dof_armature", "dof_frictionloss",
@@ -260,6 +265,7 @@ def simplified(model: MjcfModel, positions: Array) -> MjcfModel:
     free = arrays["jnt_dofadr"][arrays["jnt_type"] == 0]
     arrays["dof_damping"][(free[:, None] + np.arange(6)).ravel()] = 0
     late = np.isin(arrays["actuator_dyntype"], (2, 3))
+    late |= (arrays["actuator_trntype"] == _TENDON) & (not tendons)
     arrays["actuator_gainprm"][late] = arrays["actuator_biasprm"][late] = 0
     arrays["pair_geom1"] = arrays["pair_geom2"] = np.zeros(0, dtype=int)
     arrays["key_qpos"] = positions[None, :]
@@ -276,7 +282,7 @@ def simplified(model: MjcfModel, positions: Array) -> MjcfModel:
     return MjcfModel(arrays, facts)
 
 
-def simplify(model: Any) -> None:
+def simplify(model: Any, *, tendons: bool = False) -> None:
     """The same of MuJoCo's own model, and without what glTF cannot say: tendons, media."""
     import mujoco
 
@@ -295,7 +301,15 @@ def simplify(model: Any) -> None:
     for name in ("tendon_armature", "actuator_armature", "actuator_damping", "dof_dampingpoly"):
         if hasattr(model, name):
             getattr(model, name)[:] = 0.0
-    lost = ~np.isin(model.actuator_trntype, (0, 1)) | (model.actuator_dyntype != 0)
+    known = np.isin(model.actuator_trntype, (0, 1))
+    if tendons:
+        known |= [
+            kind == _TENDON
+            and bool((model.wrap_type[first : first + model.tendon_num[target]] == _OF_JOINT).all())
+            for kind, (target, _) in zip(model.actuator_trntype, model.actuator_trnid, strict=True)
+            for first in (model.tendon_adr[target] if kind == _TENDON else 0,)
+        ]
+    lost = ~known | (model.actuator_dyntype != 0)
     model.actuator_gainprm[lost] = 0.0
     model.actuator_biasprm[lost] = 0.0
     mujoco.mj_setConst(model, mujoco.MjData(model))  # what is known of simple bodies beforehand

@@ -180,13 +180,13 @@ def test_poses_in_the_engine(pair: tuple, figure: Figure) -> None:
 def test_force_of_actuators_springs_and_dampers(pair: tuple, figure: Figure) -> None:
     """What acts on each joint in a step too short to move anything, without gravity."""
     own, native = pair
-    simplify(native)
+    simplify(native, tendons=True)
     native.opt.gravity[:] = 0.0
     chance, data = np.random.default_rng(7), mujoco.MjData(native)
     data.qpos[:] = random_positions(native, chance, 0.5)
     mujoco.mj_forward(native, data)
     wanted = data.qfrc_actuator + data.qfrc_passive
-    asset = _start(own, data.qpos)
+    asset = _start(own, data.qpos, tendons=True)
     off = [0.0]
     with headless_world() as client:
         pybullet.setTimeStep(1e-11, physicsClientId=client)
@@ -240,9 +240,9 @@ def _skip_what_is_cut(scene: gb.Scene) -> None:
         pytest.skip("cut into several multibodies, which is named")
 
 
-def _start(own: object, positions: np.ndarray) -> gb.Asset:
-    found = Diagnostics()
-    return checked_file(describe_mjcf(simplified(own, positions), found, key=0), found)[1]
+def _start(own: object, positions: np.ndarray, *, tendons: bool = False) -> gb.Asset:
+    found, simple = Diagnostics(), simplified(own, positions, tendons=tendons)
+    return checked_file(describe_mjcf(simple, found, key=0), found)[1]
 
 
 @every_model

@@ -149,6 +149,12 @@ def _of_actuators(report: _Report, actuators: ActuatorDrives) -> None:
         f"{_filter_times(model)} s of delay",
     )  # fmt: skip
     report.changed(
+        "actuator of a tendon over joints that are not coupled", list(actuators.uncoupled),
+        "a drive of each joint, exact where they move alike",
+        f"up to {max(actuators.uncoupled.values(), default=0.0):.3g} N m/rad (N/m) against motions "
+        "that leave the tendon's length",
+    )  # fmt: skip
+    report.changed(
         "actuator force range", list(dict.fromkeys(actuators.lopsided)),
         "the larger bound to both sides", "the smaller one",
     )  # fmt: skip
