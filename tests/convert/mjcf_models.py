@@ -282,6 +282,14 @@ def simplified(model: MjcfModel, positions: Array, *, tendons: bool = False) -> 
     return MjcfModel(arrays, facts)
 
 
+def _is_of_fixed_tendon(model: Any, actuator: int) -> bool:
+    if model.actuator_trntype[actuator] != _TENDON:
+        return False
+    tendon = model.actuator_trnid[actuator, 0]
+    first, count = model.tendon_adr[tendon], model.tendon_num[tendon]
+    return bool((model.wrap_type[first : first + count] == _OF_JOINT).all())
+
+
 def simplify(model: Any, *, tendons: bool = False) -> None:
     """The same of MuJoCo's own model, and without what glTF cannot say: tendons, media."""
     import mujoco
@@ -303,12 +311,8 @@ def simplify(model: Any, *, tendons: bool = False) -> None:
             getattr(model, name)[:] = 0.0
     known = np.isin(model.actuator_trntype, (0, 1))
     if tendons:
-        known |= [
-            kind == _TENDON
-            and bool((model.wrap_type[first : first + model.tendon_num[target]] == _OF_JOINT).all())
-            for kind, (target, _) in zip(model.actuator_trntype, model.actuator_trnid, strict=True)
-            for first in (model.tendon_adr[target] if kind == _TENDON else 0,)
-        ]
+        fixed = [_is_of_fixed_tendon(model, k) for k in range(model.nu)]
+        known |= np.array(fixed, dtype=bool)
     lost = ~known | (model.actuator_dyntype != 0)
     model.actuator_gainprm[lost] = 0.0
     model.actuator_biasprm[lost] = 0.0

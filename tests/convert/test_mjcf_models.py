@@ -288,3 +288,25 @@ def test_bodies_and_joints_are_asked_by_mujocos_names(model: tuple[Path, Path]) 
                 assert scene.bodies[name].node == node
         for name in filter(None, hinges):
             assert scene.joints[name].name == name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(m, id=m[0].name)
+        for m in MODELS
+        if m[0].parts[-2:] == ("suite", "quadruped.xml")
+    ],
+)
+def test_legs_of_tendons_carry_their_torso(pair: tuple, figure: Figure) -> None:
+    """Three joints of a leg by two servos of tendons: a drive of each, where none lets it lie."""
+    own, native = pair
+    data, asset = mujoco.MjData(native), asset_of(own)
+    mujoco.mj_step(native, data, round(3.0 / native.opt.timestep))
+    wanted = float(data.body("torso").xpos[2])
+    with headless_world() as client:
+        scene = asset.instantiate(client, options=WITHOUT_DRAWING)
+        scene.step(720)
+        height = float(scene.world_from_node(asset.document.tree.names.index("torso"))[2, 3])
+    figure("height of the torso", abs(height - wanted), most=0.06, unit="m")
