@@ -32,6 +32,7 @@ from tests.envs.assets import (
     roll,
 )
 
+QUAD = Path(__file__).resolve().parents[3] / "shared" / "faults" / "training" / "quad.gltf"
 SHOT = EnvConfig(
     frame_skip=60,
     max_episode_steps=6,
@@ -135,6 +136,22 @@ def test_copies_move_as_single_environments_do_to_the_bit(
         env.close()
         assert (many[:, k] == alone).all()
         assert (rewards[:, k] == rewards_alone).all()
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not QUAD.is_file(), reason="the collection is not there")
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_walker_on_triangles_moves_as_alone_to_the_bit(count: int) -> None:
+    """Half of such sequences parted after some steps of contacts with a mesh."""
+    config = EnvConfig(bodies=("Torso",), max_episode_steps=250)
+    chance = np.random.default_rng(7)
+    actions = chance.uniform(-1.0, 1.0, (40, count, 8)).astype(np.float32)
+    vector, env = GltfVectorEnv(QUAD, count, config), GltfEnv(QUAD, config)
+    many = [vector.reset(seed=3)[0], *(vector.step(action)[0] for action in actions)]
+    alone = [env.reset(seed=3)[0], *(env.step(action[0])[0] for action in actions)]
+    vector.close()
+    env.close()
+    assert (np.array(many)[:, 0] == np.array(alone)).all()
 
 
 def test_copies_with_contacts_and_triggers_start_over_on_their_own() -> None:
