@@ -220,9 +220,13 @@ def config_of(config: object) -> EnvConfig:
     return config
 
 
+def _require_mapping(name: str, value: object) -> None:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} is {value!r}; must be a dictionary")
+
+
 def _require_ranges(randomization: Mapping[str, Range]) -> None:
-    if not isinstance(randomization, Mapping):
-        raise TypeError(f"randomization is {randomization!r}; must be a dictionary of ranges")
+    _require_mapping("randomization", randomization)
     for pointer, ends_given in randomization.items():
         try:
             low, high = ends_given
@@ -252,10 +256,12 @@ class ResetOptions:
         """Read the options of a reset.
 
         Raises:
+            TypeError: They or their values are no dictionary.
             ValueError: There is no such option, or a range is empty or not finite.
         """
-        if not options:
+        if options is None:
             return _NO_OPTIONS
+        _require_mapping("options", options)
         known = [item.name for item in fields(ResetOptions)]
         for name in options:
             if name not in known:
@@ -263,6 +269,7 @@ class ResetOptions:
                 hint = f"; did you mean {near[0]!r}?" if near else ""
                 raise ValueError(f"reset has no option {name!r}, only {', '.join(known)}{hint}")
         found = ResetOptions(**options)
+        _require_mapping("values", found.values)
         _require_ranges(found.randomization)
         return found
 

@@ -457,10 +457,12 @@ def test_an_episode_may_start_from_a_saved_state(make: Make) -> None:
         ({"values": {"/nodes/99/translation": (0, 0, 0)}}, KeyError, "99"),
         ({"randomization": {"/nodes/12/translation": (1.0, 0.0)}}, ValueError, "empty"),
         ({"state": 3}, TypeError, "state"),
+        ({"values": 3}, TypeError, "values is 3; must be a dictionary"),
+        (3, TypeError, "options is 3; must be a dictionary"),
     ],
 )
 def test_options_that_there_are_not_are_refused(
-    make: Make, options: dict[str, object], error: type[Exception], text: str
+    make: Make, options: object, error: type[Exception], text: str
 ) -> None:
     env = make(REACHER, REACH)
     with pytest.raises(error, match=text):

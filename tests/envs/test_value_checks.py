@@ -42,7 +42,7 @@ from tests.envs.assets import BALANCE, CART_POLE
         (lambda: EnvConfig(time_step="1/240"), "time_step is '1/240'; must be a number"),
         (lambda: EnvConfig(randomization={"/a": 3}), r"/a: 3 is no range; must be \(low, high\)"),
         (lambda: EnvConfig(randomization={"/a": (1, 2, 3)}), r"\(1, 2, 3\) is no range"),
-        (lambda: EnvConfig(randomization=["/a"]), "must be a dictionary of ranges"),
+        (lambda: EnvConfig(randomization=["/a"]), "randomization is .*; must be a dictionary"),
         (lambda: GltfEnv(CART_POLE, {"frame_skip": 4}), "config is a dict; must be EnvConfig"),
         (lambda: GltfVectorEnv(CART_POLE, 2, {}), "config is a dict; must be EnvConfig"),
         (lambda: GltfVectorEnv(CART_POLE, "2"), "count is '2'; must be a whole number"),
