@@ -21,6 +21,7 @@ from gltf_bullet.envs.terms import EventSent, Variable
 from gltf_bullet.envs.value_checks import number_of
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.numba_aot import IntTable
+from gltf_bullet.rendering.film_files import PixelArray
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.scene_state import SceneState
@@ -202,6 +203,10 @@ class Episode:
     def has_stepped(self) -> bool:
         """True after the first step of an episode."""
         return self._step > 0
+
+    def picture(self, size: tuple[int, int]) -> PixelArray:
+        """Return what people look at, triggers (goals, mostly) among it: [height, width, 3]."""
+        return self.scene.pictures.rgb(size=size, triggers=True)
 
     def close(self) -> None:
         """Close the world; a second call does nothing."""

@@ -188,7 +188,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         """A picture, shape [height, width, 3], with ``render_mode="rgb_array"``; else ``None``."""
         if self.render_mode != "rgb_array":
             return None
-        return self.scene.pictures.rgb(size=self.config.picture_size)
+        return self._running().picture(self.config.picture_size)
 
     def close(self) -> None:
         """Close the world; a later reset opens another one. A second call does nothing."""

@@ -350,7 +350,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             row, column = divmod(k, columns)
             top, bottom = row * height // rows, (row + 1) * height // rows
             left, right = column * width // columns, (column + 1) * width // columns
-            tile = episode.scene.pictures.rgb(size=(right - left, bottom - top))
+            tile = episode.picture((right - left, bottom - top))
             picture[top:bottom, left:right] = tile
         return picture
 
@@ -461,7 +461,7 @@ class CopyView:
         """
         if self.render_mode is None:
             return None
-        return self.scene.pictures.rgb(size=self.config.picture_size)
+        return self._envs.running()[self._number].picture(self.config.picture_size)
 
     def get_wrapper_attr(self, name: str) -> Any:
         """An attribute by name, as of gymnasium's environments."""

@@ -330,6 +330,20 @@ def test_dictionaries_hold_bodies_and_pictures(make: Make) -> None:
     assert picture.shape == (360, 480, 3)
 
 
+def test_a_picture_shows_the_goal_where_it_was_put(make: Make) -> None:
+    """A trigger, drawn in magenta: more red than green, as nothing else of this file."""
+    env = make(REACHER, replace(REACH, randomization={}), render_mode="rgb_array")
+    seen = []
+    for place in ((0.7, 0.325, 0.5), (0.3, 0.325, -0.5)):
+        env.reset(seed=0, options={"values": {"/nodes/12/translation": place}})
+        picture = env.render()
+        assert picture is not None
+        red, green, blue = picture.astype(int).transpose(2, 0, 1)
+        seen.append(np.argwhere((red > green + 30) & (blue > green + 30)))
+        assert len(seen[-1]) > 50
+    assert np.linalg.norm(seen[0].mean(axis=0) - seen[1].mean(axis=0)) > 20.0
+
+
 def test_a_picture_may_be_taken_from_one_place(make: Make) -> None:
     camera = CameraObservation(width=40, height=30, follows=False)
     walk = replace(WALK, camera=camera, flat=False, terminations=(), max_episode_steps=None)
