@@ -254,7 +254,7 @@ def tensor_turn(quaternion_wxyz: npt.ArrayLike) -> Array:
 def simplified(model: MjcfModel, positions: Array, *, tendons: bool = False) -> MjcfModel:
     """A model without contacts, limits, armature, friction and loops, at generalised positions.
 
-    Actuators of tendons stay if asked: their drives are exact at the start.
+    Actuators and springs of tendons stay if asked: their drives are exact at the start.
     """
     arrays = {name: values.copy() for name, values in model.arrays.items()}
     for name in (
@@ -267,6 +267,8 @@ def simplified(model: MjcfModel, positions: Array, *, tendons: bool = False) -> 
     late = np.isin(arrays["actuator_dyntype"], (2, 3))
     late |= (arrays["actuator_trntype"] == _TENDON) & (not tendons)
     arrays["actuator_gainprm"][late] = arrays["actuator_biasprm"][late] = 0
+    if not tendons:
+        arrays["tendon_stiffness"][:] = arrays["tendon_damping"][:] = 0
     arrays["pair_geom1"] = arrays["pair_geom2"] = np.zeros(0, dtype=int)
     arrays["key_qpos"] = positions[None, :]
     for name, width in (
@@ -282,10 +284,7 @@ def simplified(model: MjcfModel, positions: Array, *, tendons: bool = False) -> 
     return MjcfModel(arrays, facts)
 
 
-def _is_of_fixed_tendon(model: Any, actuator: int) -> bool:
-    if model.actuator_trntype[actuator] != _TENDON:
-        return False
-    tendon = model.actuator_trnid[actuator, 0]
+def _is_fixed(model: Any, tendon: int) -> bool:
     first, count = model.tendon_adr[tendon], model.tendon_num[tendon]
     return bool((model.wrap_type[first : first + count] == _OF_JOINT).all())
 
@@ -304,14 +303,18 @@ def simplify(model: Any, *, tendons: bool = False) -> None:
     model.dof_damping[(free[:, None] + np.arange(6)).ravel()] = 0.0
     model.opt.density = model.opt.viscosity = 0.0
     model.opt.wind[:] = 0.0
-    model.tendon_stiffness[:] = 0.0
-    model.tendon_damping[:] = 0.0
+    for tendon in range(model.ntendon):
+        if not (tendons and _is_fixed(model, tendon)):
+            model.tendon_stiffness[tendon] = model.tendon_damping[tendon] = 0.0
     for name in ("tendon_armature", "actuator_armature", "actuator_damping", "dof_dampingpoly"):
         if hasattr(model, name):
             getattr(model, name)[:] = 0.0
     known = np.isin(model.actuator_trntype, (0, 1))
     if tendons:
-        fixed = [_is_of_fixed_tendon(model, k) for k in range(model.nu)]
+        fixed = [
+            kind == _TENDON and _is_fixed(model, target)
+            for kind, (target, _) in zip(model.actuator_trntype, model.actuator_trnid, strict=True)
+        ]
         known |= np.array(fixed, dtype=bool)
     lost = ~known | (model.actuator_dyntype != 0)
     model.actuator_gainprm[lost] = 0.0

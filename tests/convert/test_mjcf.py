@@ -321,6 +321,24 @@ def test_an_actuator_of_a_tendon_over_uncoupled_joints_drives_each_of_them(tmp_p
     assert any("2 x tendon of u, v;" in issue.message for issue in diagnostics)
 
 
+def test_a_spring_of_a_tendon_is_one_of_each_joint(tmp_path: Path) -> None:
+    """k (L0 - 0.5 p - 2 q), k = 6: stiffness k r 2.5, and a target of L0 / 2.5 where they agree."""
+    spring = 'stiffness="6" damping="3" springlength="{}"'
+    text = f"<mujoco><worldbody>{TWO}</worldbody>{TENDONS}</mujoco>"
+    own = text.replace('name="t"', f'name="t" {spring.format(0.5)}')
+    asset, diagnostics = convert(tmp_path, own)
+    for name, ratio in (("p", 0.5), ("q", 2.0)):
+        (drive,) = the_joint(asset, name).description.drives
+        assert (drive.stiffness, drive.damping) == pytest.approx((15.0 * ratio, 7.5 * ratio))
+        assert drive.position_target == pytest.approx(0.5 / 2.5)
+    assert any("coupled (t)" in i.message and "up to 30 N" in i.message for i in diagnostics)
+    assert any("2 x tendon of u, v;" in issue.message for issue in diagnostics)
+    slack = text.replace('name="t"', f'name="t" {spring.format("0.1 0.5")}')
+    asset, diagnostics = convert(tmp_path, slack)
+    assert not the_joint(asset, "p").description.drives
+    assert any("3 x tendon of t, u, v;" in issue.message for issue in diagnostics)
+
+
 def test_a_motor_of_a_tendon_is_exact_on_every_joint(tmp_path: Path) -> None:
     motor = '<motor name="a" tendon="t" gear="3" ctrllimited="true" ctrlrange="-2 2"/>'
     text = f"<mujoco><worldbody>{TWO}</worldbody>{TENDONS}<actuator>{motor}</actuator></mujoco>"

@@ -23,7 +23,7 @@ from msgspec import field as msgspec_field
 
 from gltf_bullet.convert.mjcf.equalities import Equalities
 from gltf_bullet.convert.mjcf.model import JointType, MjcfModel
-from gltf_bullet.convert.mjcf.tendons import joints_of_tendon
+from gltf_bullet.convert.mjcf.tendons import has_spring, joints_of_tendon
 from gltf_bullet.model import DofKind, DriveMode, JointDrive
 from gltf_bullet.transforms import FloatArray
 
@@ -54,7 +54,9 @@ class ActuatorDrives(Struct):
     """Tendons of actuators that have a drive."""
     uncoupled: dict[str, float] = msgspec_field(default_factory=dict)
     """Stiffness [N/m] or [N m/rad], or damping where there is none, against motions that leave the
-    length of a tendon, by the name of the actuator."""
+    length of a tendon, by the name of the actuator, or of the tendon for a spring of its own."""
+    springs: set[int] = msgspec_field(default_factory=set)
+    """Tendons whose springs and dampers are drives."""
 
 
 class _Transmission(Struct, frozen=True, kw_only=True):
@@ -93,6 +95,9 @@ def read_actuators(
         if by.tendon >= 0:
             result.tendons.add(by.tendon)
         _add(result, model, number, name, by, controls.get(number, 0.0), positions)
+    for tendon in range(model.count("tendon")):
+        if has_spring(model, tendon):
+            _add_spring(result, model, equalities, tendon, positions)
     return result
 
 
@@ -100,25 +105,30 @@ def _transmission(model: MjcfModel, equalities: Equalities, number: int) -> _Tra
     """Find the transmission of an actuator, or the reason why it drives no joint."""
     kind, target = model["actuator_trntype"][number], int(model["actuator_trnid"][number, 0])
     if kind == _TENDON:
-        joints = joints_of_tendon(model, target)
-        if joints is None:
-            return "transmission to a spatial tendon"
-        led = [(value, *equalities.by_leader(joint)) for joint, value in joints.items()]
-        ratios: dict[int, float] = {}
-        for value, leader, slope, _ in led:
-            ratios[leader] = ratios.get(leader, 0.0) + value * slope
-        if not any(ratios.values()):
-            return "transmission to a tendon whose length stays"
-        return _Transmission(
-            ratios={leader: ratio for leader, ratio in ratios.items() if ratio},
-            shift=sum(value * offset for value, _, _, offset in led),
-            tendon=target,
-        )
+        return _of_tendon(model, equalities, target)
     if kind not in (_JOINT, _JOINT_IN_PARENT):
         return "transmission to no joint"
     if model["jnt_type"][target] not in (JointType.SLIDE, JointType.HINGE):
         return "transmission to a ball or free joint"
     return _Transmission(ratios={target: 1.0})
+
+
+def _of_tendon(model: MjcfModel, equalities: Equalities, tendon: int) -> _Transmission | str:
+    """Return the joints whose positions are the length of a tendon, or the reason why not."""
+    joints = joints_of_tendon(model, tendon)
+    if joints is None:
+        return "transmission to a spatial tendon"
+    led = [(value, *equalities.by_leader(joint)) for joint, value in joints.items()]
+    ratios: dict[int, float] = {}
+    for value, leader, slope, _ in led:
+        ratios[leader] = ratios.get(leader, 0.0) + value * slope
+    if not any(ratios.values()):
+        return "transmission to a tendon whose length stays"
+    return _Transmission(
+        ratios={leader: ratio for leader, ratio in ratios.items() if ratio},
+        shift=sum(value * offset for value, _, _, offset in led),
+        tendon=tendon,
+    )
 
 
 def _why_lost(model: MjcfModel, number: int) -> str:
@@ -151,7 +161,24 @@ def _add(
     control: float,
     positions: FloatArray,
 ) -> None:
-    gear, bias = float(model["actuator_gear"][number, 0]), _bias(model, number)
+    gear = float(model["actuator_gear"][number, 0])
+    felt = _felt(result, model, name, by, gear, _bias(model, number), positions)
+    if model["actuator_dyntype"][number] != _NO_DYNAMICS:
+        result.filtered.append(name)
+    for joint, bias in felt.items():
+        _add_drive(result, model, number, name, by, joint, bias, control)
+
+
+def _felt(
+    result: ActuatorDrives,
+    model: MjcfModel,
+    name: str,
+    by: _Transmission,
+    gear: float,
+    bias: tuple[float, float, float],
+    positions: FloatArray,
+) -> dict[int, tuple[float, float, float]]:
+    """Return the bias as each joint feels it, by its own position and velocity alone."""
     starts = {j: float(positions[model["jnt_qposadr"][j]]) for j in by.ratios}
     length, whole = 0.0, 0.0
     for joint, ratio in by.ratios.items():
@@ -159,14 +186,39 @@ def _add(
     if len(by.ratios) > 1 and any(bias[1:]):
         most = max(map(abs, by.ratios.values()))
         result.uncoupled[name] = gear**2 * most * whole * abs(bias[1] or bias[2])
-    if model["actuator_dyntype"][number] != _NO_DYNAMICS:
-        result.filtered.append(name)
+    found = {}
     for joint, ratio in by.ratios.items():
         lump = whole / abs(ratio)  # 1 for a single joint
         # What the length has besides this joint's share of it, at the start.
         rest = by.shift + (length - lump * ratio * starts[joint] if len(by.ratios) > 1 else 0.0)
-        felt = (bias[0] + bias[1] * gear * rest, lump * bias[1], lump * bias[2])
-        _add_drive(result, model, number, name, by, joint, felt, control)
+        found[joint] = (bias[0] + bias[1] * gear * rest, lump * bias[1], lump * bias[2])
+    return found
+
+
+def _add_spring(
+    result: ActuatorDrives,
+    model: MjcfModel,
+    equalities: Equalities,
+    tendon: int,
+    positions: FloatArray,
+) -> None:
+    """Add the spring and the damper of a fixed tendon, unless it has lengths without a force."""
+    by = _of_tendon(model, equalities, tendon)
+    shortest, longest = (float(v) for v in model["tendon_lengthspring"][tendon])
+    stiffness, damping = (float(model[f"tendon_{k}"][tendon]) for k in ("stiffness", "damping"))
+    if isinstance(by, str) or (stiffness > 0.0 and shortest != longest):
+        return
+    result.springs.add(tendon)
+    name, bias = model.name_of("tendon", tendon), (stiffness * longest, -stiffness, -damping)
+    for joint, felt in _felt(result, model, name, by, 1.0, bias, positions).items():
+        drive = servo_drive(_kind_of(model, joint), 0, by.ratios[joint], 0.0, felt, 0.0, math.inf)
+        if drive is not None:
+            result.drives.setdefault(joint, []).append(drive)
+
+
+def _kind_of(model: MjcfModel, joint: int) -> DofKind:
+    is_hinge = model["jnt_type"][joint] == JointType.HINGE
+    return DofKind.ANGULAR if is_hinge else DofKind.LINEAR
 
 
 def _add_drive(
@@ -208,9 +260,7 @@ def _add_drive(
     if not any(bias) and is_bound:
         limits.append(abs(gear * gain) * max(abs(low), abs(high)))
     result.notes.setdefault(joint, []).append(note)
-    is_hinge = model["jnt_type"][joint] == JointType.HINGE
-    kind = DofKind.ANGULAR if is_hinge else DofKind.LINEAR
-    drive = servo_drive(kind, 0, gear, gain, bias, control, min(limits))
+    drive = servo_drive(_kind_of(model, joint), 0, gear, gain, bias, control, min(limits))
     if drive is not None:
         result.drives.setdefault(joint, []).append(drive)
 
