@@ -48,6 +48,7 @@ from gltf_bullet.solver.engine.contact_reading import (
     read_contacts,
 )
 from gltf_bullet.solver.engine.free_steps import after_part, before_part
+from gltf_bullet.solver.engine.kinematic_bodies import anchors_rest, any_pressed
 from gltf_bullet.solver.engine.slip import watch_slip
 from gltf_bullet.solver.outcomes import (
     LOOPS_CHECKED,
@@ -55,6 +56,7 @@ from gltf_bullet.solver.outcomes import (
     NOT_APPLIED,
     NOT_MADE,
     OVER,
+    PRESSES,
     REFUSED,
     SENSED,
     SLIDES,
@@ -259,7 +261,7 @@ def _address_of_row(scenes: IntTable, row: int) -> int:
 
 @kernel
 def _free_bodies(scenes: IntTable, row: int) -> int:
-    """Count of the free bodies in the contact table that a scene uses."""
+    """Count of the free bodies that a scene's contacts reach."""
     if scenes[row, SCENE.touching] == 0:
         return 0
     return int(free_bodies_of(ints_at(scenes, row, SCENE.contacts)))
@@ -357,6 +359,10 @@ def _go_through(
     gz: float,
 ) -> int:
     """The stages of one engine step, the ``part``-th of a step's ``parts``."""
+    if stages & STEP:
+        for row in range(len(scenes)):
+            if not anchors_rest(engine, client, floats_at(scenes, row, SCENE.anchors)):
+                return REFUSED
     if stages & READ:
         found = _read(scenes, engine, client)
         if found:
@@ -412,6 +418,8 @@ def _go_through(
             slip = floats_at(scenes, row, SCENE.slip)
             if watch_slip(engine, client, slip, dt, gx, gy, gz):
                 scenes[row, SCENE.status], found = SLIDES, found | SLIDES
+            if any_pressed(engine, client, floats_at(scenes, row, SCENE.pressed), dt):
+                scenes[row, SCENE.status], found = PRESSES, found | PRESSES
         if stages & BY_SCENE:
             return found
         if _have_loops(scenes):
