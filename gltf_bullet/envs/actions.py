@@ -86,6 +86,8 @@ class DriveActions:
         """Values that -1 stands for, shape [count]."""
         self.high: FloatArray = np.array([c.high for c in self._channels], dtype=np.float64)
         """Values that 1 stands for, shape [count]."""
+        self.names = tuple(_name(scene, channel) for channel in self._channels)
+        """Name of each number: what it controls, and how."""
 
     def __len__(self) -> int:
         return len(self._channels)
@@ -207,9 +209,10 @@ def _resolve(scene: Scene, action: Action) -> _Channel:
     if not _is_range(low, high):
         name = joint.name or joint.node
         force = f", or mode='force' for its {drive.max_force:g}"
+        is_own = action.low is not None and action.high is not None
         raise ValueError(
             f"drive {action.drive} of joint {name!r}: its {mode} goes from {low + 0.0:g} to "
-            f"{high + 0.0:g} by the file; give a finite low < high"
+            f"{high + 0.0:g}{'' if is_own else ' by the file'}; give a finite low < high"
             f"{force if 0.0 < drive.max_force < math.inf else ''}:\n"
             f"    config = EnvConfig(actions=(DriveAction(joint={name!r}, low=-1.0, high=1.0),))\n"
             f"    env = GltfEnv(path, config)"
@@ -222,6 +225,16 @@ def _resolve(scene: Scene, action: Action) -> _Channel:
         low=float(low),
         high=float(high),
     )
+
+
+def _name(scene: Scene, channel: _Channel) -> str:
+    if channel.mode == "event":
+        return f"{channel.event} event"
+    if channel.mode == "variable":
+        return f"{tuple(graph_of(scene).variables)[channel.index]} variable"
+    joint = scene.core.asset.tree.names[channel.joint_node] or f"node {channel.joint_node}"
+    count = sum(d.joint_node == channel.joint_node for d in scene.joint_controls.drives)
+    return f"{joint} {channel.mode}{f' {channel.drive}' if count > 1 else ''}"
 
 
 def _is_range(low: float, high: float) -> bool:

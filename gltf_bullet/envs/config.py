@@ -11,7 +11,9 @@ import numpy as np
 
 from gltf_bullet.envs.formulas import NodeKey
 from gltf_bullet.envs.sight import SentEvent, StepContext
-from gltf_bullet.options import LoadOptions
+from gltf_bullet.envs.value_checks import require_numbers, require_term
+from gltf_bullet.number_ranges import finite_vector
+from gltf_bullet.options import LoadOptions, require_options
 from gltf_bullet.runtime.placement import UpAxis
 from gltf_bullet.transforms import Vec3
 
@@ -65,6 +67,7 @@ class DriveAction:
     """Value that 1 stands for, likewise."""
 
     def __post_init__(self) -> None:
+        require_numbers(self)
         if self.mode not in (None, *_MODES):
             hint = "; force is the mode for torques, too" if str(self.mode) == "torque" else ""
             raise ValueError(f"mode is {self.mode!r}; must be {', '.join(_MODES)} or None{hint}")
@@ -81,6 +84,9 @@ class VariableAction:
     high: float = 1.0
     """Value that 1 stands for."""
 
+    def __post_init__(self) -> None:
+        require_numbers(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventAction:
@@ -90,6 +96,7 @@ class EventAction:
     """Id of the event; its values are the initial ones of the graph."""
 
 
+_ACTIONS: Final = (DriveAction, VariableAction, EventAction)
 Action: TypeAlias = "DriveAction | VariableAction | EventAction"
 """One number of the action."""
 
@@ -118,7 +125,7 @@ class EnvConfig:
     """Actions, in the order of the action's numbers; ``None``: every drive, whose range the file
     must state."""
     joints: tuple[NodeKey, ...] | None = None
-    """Joints to observe; ``None``: all."""
+    """Joints to observe; ``None``: all. A single name is accepted here and below as well."""
     bodies: tuple[NodeKey, ...] | None = None
     """Bodies to observe; ``None``: the dynamic ones that are no links of a multibody."""
     triggers: tuple[NodeKey, ...] | None = None
@@ -163,32 +170,72 @@ class EnvConfig:
     """Width and height of ``render()`` [pixels]."""
 
     def __post_init__(self) -> None:
+        require_numbers(self)
         for name in ("rewards", "terminations", "observed"):
-            term = getattr(self, name)
-            if callable(term):
-                object.__setattr__(self, name, (term,))
-            elif not all(map(callable, term)):
-                raise TypeError(f"{name} must be functions of a scene and a StepContext")
-        if self.success is not None and not callable(self.success):
-            raise TypeError("success must be a function of a scene and a StepContext")
-        if isinstance(self.actions, (DriveAction, VariableAction, EventAction)):
-            object.__setattr__(self, "actions", (self.actions,))
+            for number, term in enumerate(self._several(name, callable)):
+                require_term(term, f"{name}[{number}]")
+        if self.success is not None:
+            require_term(self.success, "success")
+        for action in self._several("actions", lambda one: isinstance(one, _ACTIONS)):
+            if not isinstance(action, _ACTIONS):
+                kinds = ", ".join(kind.__name__ for kind in _ACTIONS)
+                raise TypeError(f"an action is {action!r}; must be one of {kinds}")
+        for name in ("joints", "bodies", "triggers", "nodes", "contacts"):
+            self._several(name, lambda one: isinstance(one, (str, int)))
+        if self.on_reset is not None and not callable(self.on_reset):
+            raise TypeError("on_reset must be a function of a scene and a random generator")
+        finite_vector("gravity", self.gravity)
+        require_options(self.options)
         if self.up_axis not in ("y", "z"):
             raise ValueError(f"up_axis is {self.up_axis!r}; must be y or z")
-        if self.frame_skip < 1:
-            raise ValueError(f"frame_skip is {self.frame_skip}; must be >= 1")
         if not self.time_step > 0.0:
             raise ValueError(f"time_step is {self.time_step}; must be > 0")
-        if self.max_episode_steps is not None and self.max_episode_steps < 1:
-            raise ValueError(f"max_episode_steps is {self.max_episode_steps}; must be >= 1")
         if self.camera is not None and self.flat:
             raise ValueError("a camera does not fit into a flat observation; set flat=False")
         _require_ranges(self.randomization)
 
+    def _several(self, name: str, is_one: Callable[[Any], bool]) -> tuple[Any, ...]:
+        """Return the values of a field, which may be given as a single one."""
+        given = getattr(self, name)
+        if given is None:
+            return ()
+        try:
+            several = (given,) if is_one(given) else tuple(given)
+        except TypeError:
+            raise TypeError(f"{name} is {given!r}; must be a tuple") from None
+        object.__setattr__(self, name, several)
+        return several
+
+
+def config_of(config: object) -> EnvConfig:
+    """Return the config of an environment; the default one for ``None``.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if config is None:
+        return EnvConfig()
+    if not isinstance(config, EnvConfig):
+        raise TypeError(f"config is a {type(config).__name__}; must be EnvConfig(...) or None")
+    return config
+
+
+def _require_mapping(name: str, value: object) -> None:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} is {value!r}; must be a dictionary")
+
 
 def _require_ranges(randomization: Mapping[str, Range]) -> None:
-    for pointer, (low, high) in randomization.items():
-        ends = np.array([low, high], dtype=np.float64)
+    _require_mapping("randomization", randomization)
+    for pointer, ends_given in randomization.items():
+        try:
+            low, high = ends_given
+            ends = np.array([low, high], dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{pointer}: {ends_given!r} is no range; must be (low, high), each a number, or a "
+                "list for a vector"
+            ) from None
         if not np.isfinite(ends).all() or (ends[0] > ends[1]).any():
             raise ValueError(f"{pointer}: the range {low} to {high} is empty or not finite")
 
@@ -209,10 +256,12 @@ class ResetOptions:
         """Read the options of a reset.
 
         Raises:
+            TypeError: They or their values are no dictionary.
             ValueError: There is no such option, or a range is empty or not finite.
         """
-        if not options:
+        if options is None:
             return _NO_OPTIONS
+        _require_mapping("options", options)
         known = [item.name for item in fields(ResetOptions)]
         for name in options:
             if name not in known:
@@ -220,6 +269,7 @@ class ResetOptions:
                 hint = f"; did you mean {near[0]!r}?" if near else ""
                 raise ValueError(f"reset has no option {name!r}, only {', '.join(known)}{hint}")
         found = ResetOptions(**options)
+        _require_mapping("values", found.values)
         _require_ranges(found.randomization)
         return found
 

@@ -18,8 +18,10 @@ from gltf_bullet.envs.name_checks import require_names
 from gltf_bullet.envs.observations import Observations
 from gltf_bullet.envs.sight import SightTerm
 from gltf_bullet.envs.terms import EventSent, Variable
+from gltf_bullet.envs.value_checks import number_of
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.numba_aot import IntTable
+from gltf_bullet.rendering.film_files import PixelArray
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.scene_state import SceneState
@@ -202,6 +204,10 @@ class Episode:
         """True after the first step of an episode."""
         return self._step > 0
 
+    def picture(self, size: tuple[int, int]) -> PixelArray:
+        """Return what people look at, triggers (goals, mostly) among it: [height, width, 3]."""
+        return self.scene.pictures.rgb(size=size, triggers=True)
+
     def close(self) -> None:
         """Close the world; a second call does nothing."""
         self._closing.detach()
@@ -271,26 +277,38 @@ class Episode:
             sight.invalidate()
 
     def ask(self, term: Term) -> float | bool:
-        """Return the value of a function of the user's for an observation."""
-        return term(self.scene, self._context())
+        """Return the value of a function of the user's for an observation.
+
+        Raises:
+            TypeError: It is no number.
+            ValueError: It is not finite.
+        """
+        return self._value(term, self._context())
+
+    def _value(self, term: Term, context: StepContext) -> float:
+        return number_of(term, term(self.scene, context))
 
     def outcome(self, found: Sequence[float]) -> Outcome:
         """Judge a step.
 
         Args:
             found: Success, reward and end by all terms that kernels compute.
+
+        Raises:
+            TypeError: A function of the user's gave no number.
+            ValueError: It gave one that is not finite.
         """
         success, reward, end = found
         is_success, terminated = bool(success), bool(end)
         if self._ends or self._rewards or self._successes:
             context = self._context()
             for term in self._ends:
-                terminated = terminated or bool(term(self.scene, context))
+                terminated = terminated or bool(self._value(term, context))
             if terminated:
                 context = context._replace(terminated=True)
             for term in self._rewards:
-                reward += term(self.scene, context)
-            is_success = is_success or any(term(self.scene, context) for term in self._successes)
+                reward += self._value(term, context)
+            is_success = is_success or any(self._value(term, context) for term in self._successes)
         most = self._config.max_episode_steps
         is_over = most is not None and self._step >= most
         return Outcome(float(reward), terminated, is_over, self._info(is_success))

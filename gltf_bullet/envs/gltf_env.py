@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from gltf_bullet.bullet.owned_world import NO_DISPLAY, has_display
-from gltf_bullet.envs.config import EnvConfig
+from gltf_bullet.envs.config import EnvConfig, ResetOptions, config_of
 from gltf_bullet.envs.episode import Episode, look_at, open_episode, outline_of
 from gltf_bullet.envs.observations import Observation
 from gltf_bullet.errors import EngineError
@@ -53,6 +54,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         Raises:
             AssetError: The file cannot be used.
             KeyError: The asset lacks something that the config names.
+            TypeError: The config is none.
             ValueError: The range of a drive is unknown, a file without drives has no actions, or
                 the render mode is unknown.
             EngineError: ``"human"`` without a display.
@@ -66,7 +68,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         if config is None:
             shown = read_asset(path).automatic_visuals
             config = EnvConfig(options=LoadOptions(visuals=shown))
-        self._config = config
+        self._config = config_of(config)
         self.render_mode = render_mode
         self.metadata = {
             # Only modes that work on this machine.
@@ -78,11 +80,31 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         self.observation_space = self._outline.observations.space
         self.action_space = spaces.Box(-1.0, 1.0, (len(self._outline.actions),), np.float32)
         self._episode: Episode | None = None
+        self._reset_options: Mapping[str, Any] | None = None
+
+    @property
+    def reset_options(self) -> Mapping[str, Any] | None:
+        """Options of all coming resets that are given none: what a curriculum sets.
+
+        Raises:
+            ValueError: There is no such option, or a range is empty or not finite.
+        """
+        return self._reset_options
+
+    @reset_options.setter
+    def reset_options(self, options: Mapping[str, Any] | None) -> None:
+        ResetOptions.of(options)
+        self._reset_options = options
 
     @property
     def config(self) -> EnvConfig:
         """The settings. They stay; options of :meth:`reset` say what differs in an episode."""
         return self._config
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """Name of each number of an action, such as ``"HingeOnDoor position"``."""
+        return self._outline.actions.names
 
     @property
     def observation_names(self) -> tuple[str, ...]:
@@ -111,7 +133,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         Args:
             seed: Seed of the environment's random numbers; ``None`` continues them.
             options: Those of :class:`~gltf_bullet.envs.config.ResetOptions`, for this episode:
-                ``state``, ``randomization``, ``values``.
+                ``state``, ``randomization``, ``values``. Without any, :attr:`reset_options`.
 
         Raises:
             KeyError: An option's pointer is to nothing.
@@ -123,7 +145,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         if self._episode is None:
             self._open()
         episode = self._running()
-        info = episode.begin(self.np_random, options)
+        info = episode.begin(self.np_random, options or self.reset_options)
         return self._shown(self._look(episode), episode), info
 
     def step(
@@ -166,7 +188,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         """A picture, shape [height, width, 3], with ``render_mode="rgb_array"``; else ``None``."""
         if self.render_mode != "rgb_array":
             return None
-        return self.scene.pictures.rgb(size=self.config.picture_size)
+        return self._running().picture(self.config.picture_size)
 
     def close(self) -> None:
         """Close the world; a later reset opens another one. A second call does nothing."""

@@ -12,6 +12,7 @@ from gltf_bullet.bullet.state import LinkState, link_state
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.envs.contact_times import ContactTimes, Stand
 from gltf_bullet.envs.formulas import Eyes, NodeKey, Number, turned
+from gltf_bullet.envs.value_checks import require_numbers
 from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.runtime.scene import Scene
@@ -424,6 +425,10 @@ class SightTerm:
     """A term that states a formula, which kernels compute together with all others."""
 
     __slots__ = ()
+
+    def __post_init__(self) -> None:
+        """Check the numbers of the term, which is a dataclass."""
+        require_numbers(self)
 
     def formula(self, eyes: Eyes) -> Number:
         """Return the term's value from what ``eyes`` see, by the operations of ``formulas``."""

@@ -27,6 +27,7 @@ from gltf_bullet.envs.formulas import (
     turned_back,
 )
 from gltf_bullet.envs.sight import SightTerm, StepContext
+from gltf_bullet.envs.value_checks import require_numbers, require_term
 from gltf_bullet.transforms import Vec3
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ class JointOutside(SightTerm):
 
     def __post_init__(self) -> None:
         """Refuse a range that everything is outside of."""
+        require_numbers(self)
         if not self.low < self.high:
             raise ValueError(f"low is {self.low} and high {self.high}; low must be below high")
 
@@ -500,6 +502,12 @@ class Terminal:
     """Reward for the end."""
     when: Term | None = None
     """Term that must not be zero; ``None``: any end but that by the number of steps."""
+
+    def __post_init__(self) -> None:
+        """Refuse a weight that is no number, and a term that is none."""
+        require_numbers(self)
+        if self.when is not None:
+            require_term(self.when, "Terminal.when")
 
     def __call__(self, scene: Scene, context: StepContext) -> float:
         """The weight if a termination ends the episode, else 0."""

@@ -16,7 +16,7 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from gltf_bullet.envs.config import EnvConfig
+from gltf_bullet.envs.config import EnvConfig, ResetOptions, config_of
 from gltf_bullet.envs.episode import (
     Episode,
     copy_rows,
@@ -68,10 +68,13 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         Raises:
             AssetError: The file cannot be used.
             KeyError: The asset lacks something that the config names.
+            TypeError: The config is none, or ``count`` no whole number.
             ValueError: ``count`` < 1, the range of a drive is unknown, or another mode.
         """
         # First of all: gymnasium closes a vector environment even if this raises.
         self._episodes: list[Episode] = []
+        if not isinstance(count, (int, np.integer)):
+            raise TypeError(f"count is {count!r}; must be a whole number")
         if count < 1:
             raise ValueError(f"count is {count}; must be >= 1")
         self._rows = copy_rows(count)
@@ -84,7 +87,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self._autoreset_mode = autoreset_mode
         self.path = os.fspath(path)
         self.render_mode = render_mode
-        is_stated, config = config is not None, config or EnvConfig()
+        is_stated, config = config is not None, config_of(config)
         if render_mode is not None and config.options.visuals == "mesh":
             shown = read_asset(path).automatic_visuals
             config = replace(config, options=replace(config.options, visuals=shown))
@@ -98,11 +101,18 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self._rngs: list[np.random.Generator] = [np.random.default_rng() for _ in range(count)]
         self._ended = np.zeros(count, dtype=np.bool_)
         self._copies: list[CopyView] = []
+        self.reset_options: list[Mapping[str, Any] | None] = [None] * count
+        """Options of each copy for all coming resets that are given none."""
 
     @property
     def config(self) -> EnvConfig:
         """The settings. They stay; options of :meth:`reset` say what differs in an episode."""
         return self._config
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """Name of each number of a row of actions, in order."""
+        return self._outline.actions.names
 
     @property
     def observation_names(self) -> tuple[str, ...]:
@@ -204,10 +214,13 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             one = seeds[k]
             if one is not None:
                 self._rngs[k] = seeding.np_random(one)[0]
-            info = self._episodes[k].begin(self._rngs[k], all_options[k])
-            infos = self._add_info(infos, info, k)
+            infos = self._add_info(infos, self._begin(k, all_options[k]), k)
         self._ended = self._ended & ~mask
         return self._shown(self._look()), infos
+
+    def _begin(self, k: int, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Start an episode of a copy; return the info of a reset."""
+        return self._episodes[k].begin(self._rngs[k], options or self.reset_options[k])
 
     def _options(
         self, options: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
@@ -264,7 +277,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         infos: dict[str, Any] = {}
         was_over = self._ended
         for k in np.flatnonzero(was_over).tolist():
-            infos = self._add_info(infos, self._episodes[k].begin(self._rngs[k]), k)
+            infos = self._add_info(infos, self._begin(k), k)
         going = np.flatnonzero(~was_over).tolist()
         step_together([self._episodes[k] for k in going], list(taken[going]))
         seen = self._look()
@@ -309,7 +322,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             episode = self._episodes[k]
             last = self._outline.observations.shown(seen[k, :-3], [episode.scene])
             final = {"final_obs": last, "final_info": told[k]}
-            infos = self._add_info(infos, {**final, **episode.begin(self._rngs[k])}, k)
+            infos = self._add_info(infos, {**final, **self._begin(k)}, k)
             seen[k] = look_at([episode], episode.table.row, len(self.observation_names))[0]
         return infos
 
@@ -337,7 +350,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             row, column = divmod(k, columns)
             top, bottom = row * height // rows, (row + 1) * height // rows
             left, right = column * width // columns, (column + 1) * width // columns
-            tile = episode.scene.pictures.rgb(size=(right - left, bottom - top))
+            tile = episode.picture((right - left, bottom - top))
             picture[top:bottom, left:right] = tile
         return picture
 
@@ -379,6 +392,7 @@ class CopyView:
         self.path = envs.path
         self.observation_space = envs.single_observation_space
         self.action_space = envs.single_action_space
+        self.action_names = envs.action_names
         self.observation_names = envs.observation_names
         self.metadata = envs.metadata
         self.spec = None
@@ -399,6 +413,20 @@ class CopyView:
     def config(self) -> EnvConfig:
         """The settings."""
         return self._envs.config
+
+    @property
+    def reset_options(self) -> Mapping[str, Any] | None:
+        """Options of all coming resets of the copy that are given none: what a curriculum sets.
+
+        Raises:
+            ValueError: There is no such option, or a range is empty or not finite.
+        """
+        return self._envs.reset_options[self._number]
+
+    @reset_options.setter
+    def reset_options(self, options: Mapping[str, Any] | None) -> None:
+        ResetOptions.of(options)
+        self._envs.reset_options[self._number] = options
 
     @property
     def render_mode(self) -> str | None:
@@ -433,11 +461,20 @@ class CopyView:
         """
         if self.render_mode is None:
             return None
-        return self.scene.pictures.rgb(size=self.config.picture_size)
+        return self._envs.running()[self._number].picture(self.config.picture_size)
 
     def get_wrapper_attr(self, name: str) -> Any:
         """An attribute by name, as of gymnasium's environments."""
         return getattr(self, name)
+
+    def set_wrapper_attr(self, name: str, value: Any) -> bool:
+        """Set an attribute by name, as of gymnasium's environments."""
+        setattr(self, name, value)
+        return True
+
+    def has_wrapper_attr(self, name: str) -> bool:
+        """Tell whether there is an attribute, as of gymnasium's environments."""
+        return hasattr(self, name)
 
 
 def make_vector_env(

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from gltf_bullet import model
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, JsonPointer, note
+from gltf_bullet.dialects.registry import PHYSICS_EXTENSIONS
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.suggestions import did_you_mean
@@ -198,7 +199,7 @@ def _note_extras(document: Document, found: Diagnostics) -> None:
         for k, owner in enumerate(document.objects(collection)):
             extras: Any = owner.get("extras")
             keys = extras if isinstance(extras, dict) else {}
-            names = [key for key in keys if key.lower() in _WORDS]
+            names = [key for key in keys if key.lower() in _WORDS or key in PHYSICS_EXTENSIONS]
             if names:
                 at = ROOT / collection / k / "extras"
                 found.report(PHYSICS_IN_EXTRAS, at, names=", ".join(map(repr, names[:5]))[:120])

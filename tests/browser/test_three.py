@@ -76,9 +76,10 @@ def tumbling_boxes() -> bytes:
     return builder.glb()
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
     """A folder with three.js and the viewer, and its address."""
+    tmp_path = tmp_path_factory.mktemp("three")
     (tmp_path / "package.json").write_text("{}")
     subprocess.run(
         [str(NPM), "install", "--silent", "--no-audit", "--no-fund", "three@0.170.0"],

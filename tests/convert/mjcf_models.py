@@ -45,6 +45,8 @@ _PACKAGES = {
     ),
     "mujoco": ("testdata/*.xml",),
 }
+_TENDON, _OF_JOINT = 3, 1
+"""``mjTRN_TENDON``, ``mjWRAP_JOINT``."""
 _FRAGMENTS = ("shared", "assets", "common", "touch_sensors_92", "floor", "defaults")
 """Parts of names of files that others include."""
 
@@ -249,8 +251,11 @@ def tensor_turn(quaternion_wxyz: npt.ArrayLike) -> Array:
     )
 
 
-def simplified(model: MjcfModel, positions: Array) -> MjcfModel:
-    """A model without contacts, limits, armature, friction and loops, at generalised positions."""
+def simplified(model: MjcfModel, positions: Array, *, tendons: bool = False) -> MjcfModel:
+    """A model without contacts, limits, armature, friction and loops, at generalised positions.
+
+    Actuators and springs of tendons stay if asked: their drives are exact at the start.
+    """
     arrays = {name: values.copy() for name, values in model.arrays.items()}
     for name in (
         "jnt_limited", "geom_contype", "geom_conaffinity", "dof_armature", "dof_frictionloss",
@@ -260,7 +265,10 @@ def simplified(model: MjcfModel, positions: Array) -> MjcfModel:
     free = arrays["jnt_dofadr"][arrays["jnt_type"] == 0]
     arrays["dof_damping"][(free[:, None] + np.arange(6)).ravel()] = 0
     late = np.isin(arrays["actuator_dyntype"], (2, 3))
+    late |= (arrays["actuator_trntype"] == _TENDON) & (not tendons)
     arrays["actuator_gainprm"][late] = arrays["actuator_biasprm"][late] = 0
+    if not tendons:
+        arrays["tendon_stiffness"][:] = arrays["tendon_damping"][:] = 0
     arrays["pair_geom1"] = arrays["pair_geom2"] = np.zeros(0, dtype=int)
     arrays["key_qpos"] = positions[None, :]
     for name, width in (
@@ -276,7 +284,12 @@ def simplified(model: MjcfModel, positions: Array) -> MjcfModel:
     return MjcfModel(arrays, facts)
 
 
-def simplify(model: Any) -> None:
+def _is_fixed(model: Any, tendon: int) -> bool:
+    first, count = model.tendon_adr[tendon], model.tendon_num[tendon]
+    return bool((model.wrap_type[first : first + count] == _OF_JOINT).all())
+
+
+def simplify(model: Any, *, tendons: bool = False) -> None:
     """The same of MuJoCo's own model, and without what glTF cannot say: tendons, media."""
     import mujoco
 
@@ -290,12 +303,20 @@ def simplify(model: Any) -> None:
     model.dof_damping[(free[:, None] + np.arange(6)).ravel()] = 0.0
     model.opt.density = model.opt.viscosity = 0.0
     model.opt.wind[:] = 0.0
-    model.tendon_stiffness[:] = 0.0
-    model.tendon_damping[:] = 0.0
+    for tendon in range(model.ntendon):
+        if not (tendons and _is_fixed(model, tendon)):
+            model.tendon_stiffness[tendon] = model.tendon_damping[tendon] = 0.0
     for name in ("tendon_armature", "actuator_armature", "actuator_damping", "dof_dampingpoly"):
         if hasattr(model, name):
             getattr(model, name)[:] = 0.0
-    lost = ~np.isin(model.actuator_trntype, (0, 1)) | (model.actuator_dyntype != 0)
+    known = np.isin(model.actuator_trntype, (0, 1))
+    if tendons:
+        fixed = [
+            kind == _TENDON and _is_fixed(model, target)
+            for kind, (target, _) in zip(model.actuator_trntype, model.actuator_trnid, strict=True)
+        ]
+        known |= np.array(fixed, dtype=bool)
+    lost = ~known | (model.actuator_dyntype != 0)
     model.actuator_gainprm[lost] = 0.0
     model.actuator_biasprm[lost] = 0.0
     mujoco.mj_setConst(model, mujoco.MjData(model))  # what is known of simple bodies beforehand

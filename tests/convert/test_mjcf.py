@@ -292,10 +292,67 @@ def test_an_actuator_of_a_tendon_whose_joints_are_coupled_drives_their_leader(
     assert any("tendon of v;" in issue.message for issue in diagnostics)
 
 
+def test_an_actuator_of_a_tendon_over_uncoupled_joints_drives_each_of_them(tmp_path: Path) -> None:
+    """The length 0.5 p + 2 q with the servo 20 (c - 3 (0.5 p + 2 q)), geared by 3.
+
+    Where both joints move alike, p = q = x, MuJoCo's torques are 3 r (20 c - 20 * 7.5 x), r = 0.5
+    and 2; the stiffness of each drive is 20 * 3^2 * r * 2.5, and both have their target at
+    x = c / 7.5, where the length is c.
+    """
+    servo = (
+        '<general name="a" tendon="t" gear="3" biastype="affine" gainprm="20" biasprm="0 -20 -2" '
+        'forcerange="-8 8"/>'
+    )
+    key = '<keyframe><key name="k" qpos="0 0 0" ctrl="0.6"/></keyframe>'
+    text = (
+        f"<mujoco><worldbody>{TWO}</worldbody>{TENDONS}<actuator>{servo}</actuator>{key}</mujoco>"
+    )
+    asset, diagnostics = convert(tmp_path, text, keyframe="k")
+    for name, ratio in (("p", 0.5), ("q", 2.0)):
+        (drive,) = the_joint(asset, name).description.drives
+        assert drive.stiffness == pytest.approx(20.0 * 9.0 * ratio * 2.5)
+        assert drive.damping == pytest.approx(2.0 * 9.0 * ratio * 2.5)
+        assert drive.position_target == pytest.approx(0.6 / 7.5)
+        assert drive.max_force == pytest.approx(8.0 * 3.0 * ratio)
+    assert not the_joint(asset, "r").description.drives
+    (issue,) = (i for i in diagnostics if i.kind is MJCF_APPROXIMATED)
+    assert "over joints that are not coupled (a)" in issue.message
+    assert "up to 900 N m/rad (N/m) against" in issue.message  # of q
+    assert any("2 x tendon of u, v;" in issue.message for issue in diagnostics)
+
+
+def test_a_spring_of_a_tendon_is_one_of_each_joint(tmp_path: Path) -> None:
+    """k (L0 - 0.5 p - 2 q), k = 6: stiffness k r 2.5, and a target of L0 / 2.5 where they agree."""
+    spring = 'stiffness="6" damping="3" springlength="{}"'
+    text = f"<mujoco><worldbody>{TWO}</worldbody>{TENDONS}</mujoco>"
+    own = text.replace('name="t"', f'name="t" {spring.format(0.5)}')
+    asset, diagnostics = convert(tmp_path, own)
+    for name, ratio in (("p", 0.5), ("q", 2.0)):
+        (drive,) = the_joint(asset, name).description.drives
+        assert (drive.stiffness, drive.damping) == pytest.approx((15.0 * ratio, 7.5 * ratio))
+        assert drive.position_target == pytest.approx(0.5 / 2.5)
+    assert any("coupled (t)" in i.message and "up to 30 N" in i.message for i in diagnostics)
+    assert any("2 x tendon of u, v;" in issue.message for issue in diagnostics)
+    slack = text.replace('name="t"', f'name="t" {spring.format("0.1 0.5")}')
+    asset, diagnostics = convert(tmp_path, slack)
+    assert not the_joint(asset, "p").description.drives
+    assert any("3 x tendon of t, u, v;" in issue.message for issue in diagnostics)
+
+
+def test_a_motor_of_a_tendon_is_exact_on_every_joint(tmp_path: Path) -> None:
+    motor = '<motor name="a" tendon="t" gear="3" ctrllimited="true" ctrlrange="-2 2"/>'
+    text = f"<mujoco><worldbody>{TWO}</worldbody>{TENDONS}<actuator>{motor}</actuator></mujoco>"
+    asset, diagnostics = convert(tmp_path, text)
+    for name, ratio in (("p", 0.5), ("q", 2.0)):
+        (drive,) = the_joint(asset, name).description.drives
+        assert (drive.stiffness, drive.damping) == (0.0, 0.0)
+        assert drive.max_force == pytest.approx(3.0 * 2.0 * ratio)
+    assert not any(issue.kind is MJCF_APPROXIMATED for issue in diagnostics)
+
+
 @pytest.mark.parametrize(
     ("rest", "said"),
     [
-        ('<actuator><position name="a" tendon="v"/></actuator>', "over 2 joint(s) that are not"),
         ('<equality><tendon name="e" tendon1="t" tendon2="v"/></equality>', "over 3 joint(s) of e"),
         ('<equality><tendon name="e" tendon1="t"/><tendon name="f" tendon1="u"/></equality>',
          "second equality of a joint of f"),

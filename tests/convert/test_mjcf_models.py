@@ -180,13 +180,13 @@ def test_poses_in_the_engine(pair: tuple, figure: Figure) -> None:
 def test_force_of_actuators_springs_and_dampers(pair: tuple, figure: Figure) -> None:
     """What acts on each joint in a step too short to move anything, without gravity."""
     own, native = pair
-    simplify(native)
+    simplify(native, tendons=True)
     native.opt.gravity[:] = 0.0
     chance, data = np.random.default_rng(7), mujoco.MjData(native)
     data.qpos[:] = random_positions(native, chance, 0.5)
     mujoco.mj_forward(native, data)
     wanted = data.qfrc_actuator + data.qfrc_passive
-    asset = _start(own, data.qpos)
+    asset = _start(own, data.qpos, tendons=True)
     off = [0.0]
     with headless_world() as client:
         pybullet.setTimeStep(1e-11, physicsClientId=client)
@@ -240,9 +240,9 @@ def _skip_what_is_cut(scene: gb.Scene) -> None:
         pytest.skip("cut into several multibodies, which is named")
 
 
-def _start(own: object, positions: np.ndarray) -> gb.Asset:
-    found = Diagnostics()
-    return checked_file(describe_mjcf(simplified(own, positions), found, key=0), found)[1]
+def _start(own: object, positions: np.ndarray, *, tendons: bool = False) -> gb.Asset:
+    found, simple = Diagnostics(), simplified(own, positions, tendons=tendons)
+    return checked_file(describe_mjcf(simple, found, key=0), found)[1]
 
 
 @every_model
@@ -288,3 +288,25 @@ def test_bodies_and_joints_are_asked_by_mujocos_names(model: tuple[Path, Path]) 
                 assert scene.bodies[name].node == node
         for name in filter(None, hinges):
             assert scene.joints[name].name == name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(m, id=m[0].name)
+        for m in MODELS
+        if m[0].parts[-2:] == ("suite", "quadruped.xml")
+    ],
+)
+def test_legs_of_tendons_carry_their_torso(pair: tuple, figure: Figure) -> None:
+    """Three joints of a leg by two servos of tendons: a drive of each, where none lets it lie."""
+    own, native = pair
+    data, asset = mujoco.MjData(native), asset_of(own)
+    mujoco.mj_step(native, data, round(3.0 / native.opt.timestep))
+    wanted = float(data.body("torso").xpos[2])
+    with headless_world() as client:
+        scene = asset.instantiate(client, options=WITHOUT_DRAWING)
+        scene.step(720)
+        height = float(scene.world_from_node(asset.document.tree.names.index("torso"))[2, 3])
+    figure("height of the torso", abs(height - wanted), most=0.06, unit="m")

@@ -330,6 +330,20 @@ def test_dictionaries_hold_bodies_and_pictures(make: Make) -> None:
     assert picture.shape == (360, 480, 3)
 
 
+def test_a_picture_shows_the_goal_where_it_was_put(make: Make) -> None:
+    """A trigger, drawn in magenta: more red than green, as nothing else of this file."""
+    env = make(REACHER, replace(REACH, randomization={}), render_mode="rgb_array")
+    seen = []
+    for place in ((0.7, 0.325, 0.5), (0.3, 0.325, -0.5)):
+        env.reset(seed=0, options={"values": {"/nodes/12/translation": place}})
+        picture = env.render()
+        assert picture is not None
+        red, green, blue = picture.astype(int).transpose(2, 0, 1)
+        seen.append(np.argwhere((red > green + 30) & (blue > green + 30)))
+        assert len(seen[-1]) > 50
+    assert np.linalg.norm(seen[0].mean(axis=0) - seen[1].mean(axis=0)) > 20.0
+
+
 def test_a_picture_may_be_taken_from_one_place(make: Make) -> None:
     camera = CameraObservation(width=40, height=30, follows=False)
     walk = replace(WALK, camera=camera, flat=False, terminations=(), max_episode_steps=None)
@@ -414,6 +428,25 @@ def test_options_of_a_reset_hold_for_that_episode(make: Make) -> None:
     assert not np.allclose(drawn, narrow[0])
 
 
+def test_standing_options_are_those_of_every_reset_that_has_none(make: Make) -> None:
+    env = make(REACHER, REACH)
+    goal = "/nodes/12/translation"
+    with pytest.raises(ValueError, match="no option 'value'"):
+        env.reset_options = {"value": {}}
+    env.reset_options = {"values": {goal: (0.3, 0.325, 0.1)}}
+    for _ in range(2):
+        assert env.reset()[0][7:10] == pytest.approx([0.3, -0.1, 0.325], abs=1e-6)
+    other = env.reset(options={"values": {goal: (0.4, 0.325, 0.1)}})[0]
+    assert other[7:10] == pytest.approx([0.4, -0.1, 0.325], abs=1e-6)
+    env.reset_options = None
+    assert goal in env.reset()[1]["randomization"]
+
+
+def test_every_number_of_an_action_has_a_name(make: Make) -> None:
+    assert make(REACHER, REACH).action_names == ("Shoulder velocity", "Elbow velocity")
+    assert make(CART_POLE, BALANCE).action_names == ("Slide force",)
+
+
 def test_an_episode_may_start_from_a_saved_state(make: Make) -> None:
     env = make(WALKER, replace(WALK, on_reset=shove))
     env.reset(seed=0)
@@ -438,10 +471,12 @@ def test_an_episode_may_start_from_a_saved_state(make: Make) -> None:
         ({"values": {"/nodes/99/translation": (0, 0, 0)}}, KeyError, "99"),
         ({"randomization": {"/nodes/12/translation": (1.0, 0.0)}}, ValueError, "empty"),
         ({"state": 3}, TypeError, "state"),
+        ({"values": 3}, TypeError, "values is 3; must be a dictionary"),
+        (3, TypeError, "options is 3; must be a dictionary"),
     ],
 )
 def test_options_that_there_are_not_are_refused(
-    make: Make, options: dict[str, object], error: type[Exception], text: str
+    make: Make, options: object, error: type[Exception], text: str
 ) -> None:
     env = make(REACHER, REACH)
     with pytest.raises(error, match=text):
@@ -471,7 +506,7 @@ def test_quantities_without_a_bound_have_none(make: Make) -> None:
 def test_a_single_term_is_taken() -> None:
     alive = terms.Alive()
     assert EnvConfig(rewards=alive).rewards == (alive,)
-    with pytest.raises(TypeError, match="rewards must be functions"):
+    with pytest.raises(TypeError, match=r"rewards\[0\] is 'score'; must be a term"):
         EnvConfig(rewards=("score",))  # type: ignore[arg-type]
 
 

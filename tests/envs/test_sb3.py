@@ -168,6 +168,13 @@ def test_options_are_those_of_each_copy(vec_env: Any) -> None:
     envs.reset()
     first, second = envs.get_attr("scene")
     assert (first.get(POLE_MASS), second.get(POLE_MASS)) == (0.4, pytest.approx(0.1))
+    # A curriculum: by the same line as with SB3's own vector environments.
+    envs.env_method("set_wrapper_attr", "reset_options", {"values": {POLE_MASS: 0.3}})
+    assert envs.env_method("has_wrapper_attr", "reset_options") == [True, True]
+    over = np.zeros(2, dtype=bool)
+    while not over.all():
+        over |= envs.step(np.zeros((2, 1), np.float32))[2]
+    assert [scene.get(POLE_MASS) for scene in envs.get_attr("scene")] == [0.3, 0.3]
     envs.close()
 
 

@@ -32,6 +32,7 @@ from tests.envs.assets import (
     roll,
 )
 
+QUAD = Path(__file__).resolve().parents[3] / "shared" / "faults" / "training" / "quad.gltf"
 SHOT = EnvConfig(
     frame_skip=60,
     max_episode_steps=6,
@@ -137,6 +138,22 @@ def test_copies_move_as_single_environments_do_to_the_bit(
         assert (rewards[:, k] == rewards_alone).all()
 
 
+@pytest.mark.shared
+@pytest.mark.skipif(not QUAD.is_file(), reason="the collection is not there")
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_walker_on_triangles_moves_as_alone_to_the_bit(count: int) -> None:
+    """Half of such sequences parted after some steps of contacts with a mesh."""
+    config = EnvConfig(bodies=("Torso",), max_episode_steps=250)
+    chance = np.random.default_rng(7)
+    actions = chance.uniform(-1.0, 1.0, (40, count, 8)).astype(np.float32)
+    vector, env = GltfVectorEnv(QUAD, count, config), GltfEnv(QUAD, config)
+    many = [vector.reset(seed=3)[0], *(vector.step(action)[0] for action in actions)]
+    alone = [env.reset(seed=3)[0], *(env.step(action[0])[0] for action in actions)]
+    vector.close()
+    env.close()
+    assert (np.array(many)[:, 0] == np.array(alone)).all()
+
+
 def test_copies_with_contacts_and_triggers_start_over_on_their_own() -> None:
     actions = np.zeros((13, 0), np.float32)
     many, rewards = course(GltfVectorEnv(GOAL_LINE, 2, SHOT), actions, 0)
@@ -238,6 +255,24 @@ def test_each_copy_may_have_options_of_its_own() -> None:
     assert env.call("scene")[1].get(POLE_MASS) == 0.3
     with pytest.raises(ValueError, match="options of 1 copies"):
         env.reset(options=[{}])
+    env.close()
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_standing_options_hold_when_a_copy_starts_over(mode: AutoresetMode) -> None:
+    env = GltfVectorEnv(CART_POLE, 2, RANDOM_MASS, autoreset_mode=mode)
+    env.reset(seed=1)
+    env.set_attr("reset_options", [{"values": {POLE_MASS: 0.4}}, None])
+    over = np.zeros(2, dtype=np.bool_)
+    for _ in range(20):  # RANDOM_MASS truncates after 8 steps
+        *_, terminated, truncated, _ = env.step(np.zeros((2, 1), np.float32))
+        over |= terminated | truncated
+    assert over.all()
+    first, second = (scene.get(POLE_MASS) for scene in env.get_attr("scene"))
+    assert first == 0.4
+    assert second != 0.4
+    with pytest.raises(ValueError, match="no option"):
+        env.set_attr("reset_options", {"goal": 1})
     env.close()
 
 

@@ -43,6 +43,16 @@ def test_a_stack_of_centimetres_stands(client: int) -> None:
     assert np.abs(end - start).max() < 0.002
 
 
+def test_a_body_on_one_a_thousand_times_lighter_stands_and_is_named(client: int) -> None:
+    """It sank by 415 mm; now by 13 at most, at some moments of a slow walk."""
+    name = "e_ratio_stack_1000_on_1.gltf"
+    start, end = after(client, name, 5.0)
+    assert np.abs(end - start)[:, 2].max() < 0.02
+    issues = gb.check(FAULTS / "contacts" / name).issues
+    assert [issue.code for issue in issues] == ["HEAVY_ON_LIGHT"]
+    assert "1000 times less" in issues[0].message
+
+
 def test_what_rests_on_a_slope_of_triangles_stays(client: int) -> None:
     start, end = after(client, "mesh_slope_60Hz.gltf", 6.0)
     assert np.abs(end - start).max() < 0.005

@@ -197,3 +197,10 @@ def test_physics_in_extras_is_named_once() -> None:
     assert (code, place) == ("PHYSICS_IN_EXTRAS", "/nodes/0/extras")
     assert "'Mass'" in message
     assert "color" not in message
+
+
+def test_an_extension_that_stands_in_extras_is_named() -> None:
+    document = asset()
+    document["nodes"][1]["extras"] = {"KHR_physics_rigid_bodies": {"motion": {}}}
+    ((code, place, _),) = slips(document)
+    assert (code, place) == ("PHYSICS_IN_EXTRAS", "/nodes/1/extras")

@@ -16,7 +16,7 @@ from gltf_bullet.convert.mjcf.geoms import SHOWN_GROUPS, Geoms
 from gltf_bullet.convert.mjcf.joints import CREEP
 from gltf_bullet.convert.mjcf.model import GeomType, JointType, MjcfModel
 from gltf_bullet.convert.mjcf.rotors import turning_armature
-from gltf_bullet.convert.mjcf.tendons import does_more
+from gltf_bullet.convert.mjcf.tendons import does_more, has_spring
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 
 _LEFT_OUT: Final = "it is left out"
@@ -42,7 +42,7 @@ def report_losses(
     _of_equalities(report, equalities)
     _of_geoms(report, geoms, contacts)
     _of_bodies(report)
-    _of_whole(report, actuators.tendons | equalities.tendons)
+    _of_whole(report, actuators.tendons | equalities.tendons, actuators.springs)
 
 
 class _Report:
@@ -149,6 +149,12 @@ def _of_actuators(report: _Report, actuators: ActuatorDrives) -> None:
         f"{_filter_times(model)} s of delay",
     )  # fmt: skip
     report.changed(
+        "servo or spring of a tendon over joints that are not coupled", list(actuators.uncoupled),
+        "a drive of each joint, exact where they move alike",
+        f"up to {max(actuators.uncoupled.values(), default=0.0):.3g} N m/rad (N/m) against motions "
+        "that leave the tendon's length",
+    )  # fmt: skip
+    report.changed(
         "actuator force range", list(dict.fromkeys(actuators.lopsided)),
         "the larger bound to both sides", "the smaller one",
     )  # fmt: skip
@@ -232,9 +238,12 @@ def _of_bodies(report: _Report) -> None:
         report.lost(f"mass, {total:.4g} kg in all, that nothing moves", report.names("body", heavy))
 
 
-def _of_whole(report: _Report, said: Collection[int]) -> None:
+def _of_whole(report: _Report, said: Collection[int], springs: Collection[int]) -> None:
     model = report.model
-    told = [t in said and not does_more(model, t) for t in range(model.count("tendon"))]
+    told = [
+        (t in springs or (t in said and not has_spring(model, t))) and not does_more(model, t)
+        for t in range(model.count("tendon"))
+    ]
     report.lost("tendon", report.names("tendon", ~np.array(told, dtype=bool)))
     report.lost("sensor", report.names("sensor", np.ones(model.count("sensor"))))
     report.lost("skin", report.names("skin", np.ones(model.count("skin"))))

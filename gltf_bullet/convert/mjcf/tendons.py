@@ -8,8 +8,10 @@ from gltf_bullet.convert.mjcf.model import JointType, MjcfModel
 
 _OF_JOINT = 1
 """``mjWRAP_JOINT``."""
-_OF_ITS_OWN = ("limited", "stiffness", "damping", "frictionloss", "armature", "actfrclimited")
-"""Limits, springs and wraps of tendons, which no joint can state."""
+_OF_ITS_OWN = (
+    "limited", "frictionloss", "armature", "actfrclimited", "stiffnesspoly", "dampingpoly",
+)  # fmt: skip
+"""What of a tendon no joint can state."""
 
 
 def joints_of_tendon(model: MjcfModel, tendon: int) -> dict[int, float] | None:
@@ -27,6 +29,11 @@ def joints_of_tendon(model: MjcfModel, tendon: int) -> dict[int, float] | None:
 
 
 def does_more(model: MjcfModel, tendon: int) -> bool:
-    """Tell whether a tendon has limits, a spring or the like of its own."""
+    """Tell whether a tendon has limits or the like of its own, springs left out."""
     keys = [f"tendon_{name}" for name in _OF_ITS_OWN if f"tendon_{name}" in model.arrays]
     return any(np.any(model[key][tendon]) for key in keys)
+
+
+def has_spring(model: MjcfModel, tendon: int) -> bool:
+    """Tell whether a tendon has a spring or a damper."""
+    return bool(model["tendon_stiffness"][tendon] > 0.0 or model["tendon_damping"][tendon] > 0.0)

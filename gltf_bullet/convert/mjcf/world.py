@@ -56,7 +56,7 @@ class _World:
         self._positions = model.start(key)
         controls = {} if key is None else dict(enumerate(model["key_ctrl"][key].tolist()))
         self._equalities = Equalities(model)
-        self._actuators = read_actuators(model, self._equalities, controls)
+        self._actuators = read_actuators(model, self._equalities, controls, self._positions)
         self._geoms = Geoms(model)
         self._contacts = Contacts(model, self._jointed())
         self._bodies: list[list[LinkDescription]] = []
