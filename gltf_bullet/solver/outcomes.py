@@ -13,8 +13,8 @@ REFUSED = 1 << 0
 STATE_LOST = 1 << 1
 """Coordinates are not finite; those of before are kept."""
 NEW_CONTACTS = 1 << 2
-"""A scene has contacts that the contact table does not hold: see each one's ``touching``; nothing
-was solved."""
+"""A scene has contacts that only Python can follow: see each one's ``touching``; nothing was
+solved."""
 STEPPED = 1 << 4
 """The engine has made its step."""
 NOT_APPLIED = 1 << 5
@@ -28,6 +28,8 @@ WENT_FAR = 1 << 17
 """Free bodies may have passed something: their table marks which."""
 SLIDES = 1 << 18
 """Bodies begin or end to slide: the table of slip says which coefficients change."""
+PRESSES = 1 << 19
+"""A kinematic body presses a free one deep."""
 NEEDS_ROOM = 1 << 7
 """The islands have too little room: ``needed`` in their record says how much they need."""
 NOT_CONVERGED = 1 << 8

@@ -66,6 +66,11 @@ class _SceneColumns(NamedTuple):
     """Floats of the free bodies: see ``engine.free_motion``."""
     slip: int = 2
     """Floats of the bodies whose friction follows their slip: see ``engine.slip``."""
+    anchors: int = 2
+    """Floats of the kinematic bodies that joints are attached to: see ``engine.kinematic_bodies``.
+    """
+    pressed: int = 2
+    """Floats of the bodies that kinematic ones may press: see there."""
     steps: int = 1
     """Count of the steps to be made at once, then of those that were made."""
     parts: int = 1
@@ -106,12 +111,13 @@ def row_of(
     sense: IntArray = _NO_INTS,
     free: FloatArray = _NO_FLOATS,
     slip: FloatArray = _NO_FLOATS,
+    anchors: FloatArray = _NO_FLOATS,
+    pressed: FloatArray = _NO_FLOATS,
 ) -> IntTable:
     """A table of one scene for the kernels, shape [1, SCENE.size]; others can be put below.
 
     It holds addresses: whoever keeps it keeps the arrays as well.
     """
     arrays = addresses(ints, floats, work, index, values, *engine, contacts)
-    return np.array(
-        [[*arrays, 0, 0, *addresses(sense), 0, *addresses(free, slip), 0, 1, 0]], dtype=np.int64
-    )
+    looks = addresses(free, slip, anchors, pressed)
+    return np.array([[*arrays, 0, 0, *addresses(sense), 0, *looks, 0, 1, 0]], dtype=np.int64)

@@ -218,7 +218,7 @@ def test_a_plot_has_a_panel_per_kind_of_number(run: Run, assets: Path, tmp_path:
         assert blue.sum() > 200
         heights.append(picture.shape[0])
     # Three panels without joints, four with.
-    assert heights == [720, 960]
+    assert heights == pytest.approx([720, 960], abs=1)  # matplotlib rounds as it likes
 
 
 def test_telemetry_of_a_fall_keeps_its_energy() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pybullet
 import pytest
 
+from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
+from gltf_bullet.bullet.world.compiled_steps import CompiledSteps
 from tests.physics.scenes import Scenery, world
 
 POINT_CONSTRAINT_MARK = {"linearAxes": [0, 1, 2], "min": 0.0, "max": 0.0}
@@ -46,6 +49,52 @@ def test_a_pendulum_hangs_straight_from_a_spinning_carriage_at_constant_speed(
         scene.step(240)
         hanging = scene.bodies[bob].center_of_mass
         assert hanging == pytest.approx([speed, 1.0, 0.0], abs=2e-3)
+
+
+def test_an_anchor_at_rest_needs_no_python_until_somebody_moves_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A pendulum on a carriage: at rest, moved by the user for a while, at rest again."""
+    scenery = Scenery()
+    ball = scenery.entry("physicsJoints", limits=[POINT_CONSTRAINT_MARK])
+    carriage = scenery.node("Carriage", at=(0, 2, 0), motion={"isKinematic": True})
+    pivot = scenery.node("Pivot", at=(0, 1, 0), joint={"connectedNode": carriage, "joint": ball})
+    bob = scenery.node("Bob", at=(0, 1, 0), children=[pivot], motion={
+        "mass": 1, "inertiaDiagonal": [0.01] * 3,
+    })  # fmt: skip
+    asked: list[float] = []
+    before = MovingAnchors.before_step
+
+    def noted(self: MovingAnchors, time_step: float, part: int = 0) -> None:
+        asked.append(time_step)
+        before(self, time_step, part)
+
+    def path() -> tuple[np.ndarray, list[int]]:
+        """The bob's way, and how often Python moved the anchor in each phase."""
+        found, counts = [], []
+        with world(scenery.bytes()) as scene:
+            body = scene.bodies[carriage].body_id
+            for speed in (0.0, 1.0, 0.0):
+                pybullet.resetBaseVelocity(body, [speed, 0, 0], [0, 0, 0], scene.client_id)
+                asked.clear()
+                for _ in range(24):
+                    scene.step()
+                    found.append(scene.bodies[bob].center_of_mass)
+                counts.append(len(asked))
+        return np.array(found), counts
+
+    monkeypatch.setattr(MovingAnchors, "before_step", noted)
+    compiled, counts = path()
+    assert counts[0] <= 3
+    assert counts[1] == 24
+    assert counts[2] <= 3
+    # It swings once the carriage has moved, by 0.1 m.
+    assert compiled[23] == pytest.approx([0.0, 1.0, 0.0], abs=1e-9)
+    assert compiled[47, 0] > 1e-3
+    monkeypatch.setattr(CompiledSteps, "are_possible", lambda *_: False)
+    in_python, counts = path()
+    assert counts == [24, 24, 24]
+    assert np.array_equal(compiled, in_python)
 
 
 MOTION = "/nodes/0/extensions/KHR_physics_rigid_bodies/motion"

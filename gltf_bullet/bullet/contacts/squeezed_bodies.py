@@ -10,7 +10,7 @@ collide until they are apart, and the issue names both.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import mul
 from typing import TypeAlias
 
@@ -20,6 +20,8 @@ from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, warning
+from gltf_bullet.solver.engine.kinematic_bodies import PRESSED, pressed_table
+from gltf_bullet.transforms import FloatArray
 
 SQUEEZED = warning(
     "SQUEEZED",
@@ -62,6 +64,24 @@ class SqueezedBodies:
         self._reported: set[tuple[int, int]] = set()
         self.issues: tuple[Issue, ...] = ()
         """Issues found so far, one per pair of bodies."""
+
+    @property
+    def are_any(self) -> bool:
+        """True if some bodies pass through others at present."""
+        return bool(self._passing)
+
+    def pressed(self, movers: Collection[int]) -> FloatArray:
+        """Return the table by which kernels find out that a mover presses some body deep.
+
+        Args:
+            movers: Body ids of the kinematic bodies.
+        """
+        table = pressed_table(max((-1, *movers, *self._number_of)) + 1).reshape(-1, PRESSED.size)
+        table[list(movers), PRESSED.is_mover] = 1.0
+        for body, number in self._number_of.items():
+            table[body, PRESSED.depth] = _DEEP * self.table.half_thickness[number]
+            table[body, PRESSED.mass] = self.table.masses[number]
+        return table.ravel()
 
     def after_step(self, movers: Mapping[int, int], time_step: float) -> None:
         """Let bodies pass that the last step has squeezed; let pairs collide that are apart again.

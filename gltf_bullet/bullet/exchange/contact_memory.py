@@ -55,7 +55,8 @@ class ContactArrays:
 
     def forget_bodies(self) -> None:
         """Drop the table, as there are other bodies."""
-        self.set_bodies(_NO_INTS, _NO_FLOATS)
+        if len(self.world):
+            self.set_bodies(_NO_INTS, _NO_FLOATS)
 
     def set_room(self, contacts: int) -> None:
         """Make room for so many contacts of the world, and more."""

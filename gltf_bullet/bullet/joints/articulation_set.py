@@ -257,6 +257,10 @@ class ArticulationSet(JointedLinks):
         anchor.position[:], anchor.rotation_xyzw[:] = position, rotation_xyzw
         anchor.velocity[:] = velocity
 
+    def is_anchor_unaccelerated(self, node: int) -> bool:
+        """Return True if the velocity of a moving anchor was the same when it was set before."""
+        return not self._anchors[node].acceleration.any()
+
     def tighten_loops(self) -> None:
         """Shift the constraints of open loops before the step, unless kernels have done it."""
         if self.loop_constraints.is_any and not self.solver.is_native:
@@ -270,11 +274,6 @@ class ArticulationSet(JointedLinks):
         for articulation in self.articulations:
             if articulation.has_recovering_limits:
                 articulation.after_step()
-
-    @property
-    def stands_alone(self) -> bool:
-        """True if a step needs nothing but the solve before it."""
-        return not self._anchors
 
     @property
     def needs_every_step(self) -> bool:

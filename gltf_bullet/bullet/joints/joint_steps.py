@@ -35,7 +35,7 @@ from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.scene_table import PREPARE_ROWS, SCENE, SOLVE_ALL
 
 _RETRY_INTERVAL = 8
-"""Number of steps after which kernels try again a scene whose contacts they did not know."""
+"""Number of steps after which kernels try again to follow the contacts of a scene."""
 _CANNOT = outcomes.REFUSED | outcomes.STATE_LOST
 """Outcomes if the engine did not answer or has lost a body: reading each scene shows which one."""
 _STEPPED = outcomes.STEPPED
@@ -120,7 +120,7 @@ class JointSteps:
         for solver in solvers:
             if solver.io.skips_contacts:
                 solver.io.recheck_contacts()
-        known = self._with_contact_tables()
+        known = self._with_own_contacts()
         if known and not known[0].contacts.has_foreign_constraints():
             done = self._solve_in_kernels(known, dt, gravity)
             solvers = [solver for solver in solvers if solver not in done]
@@ -129,14 +129,14 @@ class JointSteps:
         for scene in self.scenes:
             scene.tighten_loops()
 
-    def _with_contact_tables(self) -> list[JointSolver]:
-        """Return the scenes whose contacts kernels probably have in memory."""
+    def _with_own_contacts(self) -> list[JointSolver]:
+        """Return the scenes whose contacts kernels can probably follow."""
         # Contacts between scenes are tracked in Python only: kernels try again now and then.
         self._steps_until_retry = (self._steps_until_retry - 1) % _RETRY_INTERVAL
         known = [
             solver
             for solver in self._solvers
-            if solver.is_undisturbed and (solver.has_contact_table or not self._steps_until_retry)
+            if solver.is_undisturbed and (solver.has_own_contacts or not self._steps_until_retry)
         ]
         if len(known) < len(self._solvers):
             known = [solver for solver in known if not solver.contacts.is_reached]
@@ -215,7 +215,7 @@ class JointSteps:
             return MadeSteps(*divmod(made, parts)) if made else _NONE_MADE
         if found & _STEPPED and not found & ~outcomes.OVER:  # most steps of all
             for solver in solvers:
-                solver.has_contact_table = True
+                solver.has_own_contacts = True
                 solver.note(dt, gravity)
                 if solver.external_forces and made >= parts:
                     solver.end_step()

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
+import pybullet
 
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.bullet.state import link_state, velocity_after_turn, velocity_at
 from gltf_bullet.planning.scene_plan import ScenePlan
+from gltf_bullet.solver.engine.kinematic_bodies import ANCHOR
 from gltf_bullet.transforms import (
     FloatArray,
     Pose,
@@ -39,6 +41,11 @@ class MovingAnchors:
         self._articulations = articulations
         self._link_of = link_of
         self._motion: dict[int, _Motion] = {}
+        self._bases = [
+            node for node in self._nodes if node in self._bodies and link_of(node)[1] < 0
+        ]
+        self.rest: FloatArray = np.full(ANCHOR.size * len(self._bases), -1.0)
+        """The anchors that are bodies, as they were set at rest, for kernels."""
 
     @property
     def is_any(self) -> bool:
@@ -77,6 +84,22 @@ class MovingAnchors:
                     turn = quat_from_rotation_vector(part * time_step * spin)
                     rotation = quat_multiply(turn, rotation)
                 self._articulations.set_anchor(node, position, rotation, velocity, spin, time_step)
+        for number, node in enumerate(self._bases):
+            self._note_rest(number, node)
+
+    @property
+    def may_rest(self) -> bool:
+        """True if all anchors are bodies, which may rest."""
+        return len(self._bases) == len(self._nodes)
+
+    def _note_rest(self, number: int, node: int) -> None:
+        """Note the state of an anchor for kernels: one that does not rest is left to Python."""
+        body, _ = self._link_of(node)
+        pose = pybullet.getBasePositionAndOrientation(body, self._client_id)
+        velocity = pybullet.getBaseVelocity(body, self._client_id)
+        at, state = ANCHOR.size * number, (*pose[0], *pose[1], *velocity[0], *velocity[1])
+        rests = not any(state[7:]) and self._articulations.is_anchor_unaccelerated(node)
+        self.rest[at : at + ANCHOR.size] = (body, *state) if rests else -1.0
 
     def _body_motion(self, node: int, time_step: float) -> _Motion:
         com, rotation, linear, angular = link_state(self._client_id, *self._link_of(node))

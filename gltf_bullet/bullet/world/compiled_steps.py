@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+import numpy as np
+
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
+from gltf_bullet.bullet.contacts.squeezed_bodies import SqueezedBodies
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.joint_steps import JointSteps
+from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.bullet.triggers.triggers import Triggers
@@ -25,9 +31,11 @@ class CompiledSteps:
         fast: FastBodies,
         softness: ContactSoftness,
         slip: FloatArray,
+        anchors: MovingAnchors,
+        squeezed: SqueezedBodies | None,
+        movers: Collection[int],
         *,
         needs_python: bool,
-        has_kinematic_neighbours: bool,
     ) -> None:
         """Store the parts of a new scene; what steps need is made by the first step.
 
@@ -38,8 +46,10 @@ class CompiledSteps:
             fast: Its free bodies, swept where they go far.
             softness: Softness of the world's contacts.
             slip: Table of the bodies whose friction follows their slip.
+            anchors: Its moving attachments.
+            squeezed: Its bodies that kinematic ones may squeeze.
+            movers: Body ids of these kinematic ones.
             needs_python: True if free bodies or gravity need Python around each step.
-            has_kinematic_neighbours: True if kinematic bodies may squeeze some of them.
         """
         self.settings: EngineSettings | None = None
         """Settings of the engine's steps to which surfaces were adapted last."""
@@ -49,13 +59,13 @@ class CompiledSteps:
         self._fast = fast
         self._softness = softness
         self._slip = slip
-        self._has_kinematic_neighbours = has_kinematic_neighbours
+        self._squeezed = squeezed
+        self._rest = anchors.rest
+        self._pressed = np.zeros(0) if squeezed is None else squeezed.pressed(movers)
         self._has_joints = articulations.is_any
         self.have_triggers = not triggers.is_idle
         """True if triggers watch the steps."""
-        self._is_possible = (
-            not needs_python and articulations.stands_alone and not triggers.needs_nodes
-        )
+        self._is_possible = not needs_python and anchors.may_rest and not triggers.needs_nodes
 
     @cached_property
     def joints(self) -> JointSteps:
@@ -71,6 +81,8 @@ class CompiledSteps:
         if not triggers.is_idle:
             solver.watch(triggers.watcher(self._fast.ids))
         solver.watch_slip(self._slip)
+        if len(self._rest) or len(self._pressed):
+            solver.islands.watch_kinematic_bodies(self._rest, self._pressed)
         return solver
 
     def use_slip(self, slip: FloatArray) -> None:
@@ -95,7 +107,7 @@ class CompiledSteps:
     def can_share_a_call(self) -> bool:
         """Return True if kernels can make the next steps together with those of other scenes."""
         return (
-            self._articulations.solver.has_contact_table
+            self._articulations.solver.has_own_contacts
             and self._triggers.is_idle
             and not self._articulations.loop_constraints.is_any
             and not self._articulations.needs_every_step
@@ -105,7 +117,7 @@ class CompiledSteps:
     def needs_python_after_step(self) -> bool:
         """True if Python has something to do after a step in any case."""
         return (
-            self._has_kinematic_neighbours
+            (self._squeezed is not None and (self._squeezed.are_any or any(self._targets.nodes)))
             or self._articulations.needs_every_step
             or (self.have_triggers and self._triggers.need_looks)
         )

@@ -363,9 +363,9 @@ class CreatedWorld:
         """Steps that kernels make in one call, if nothing in them needs Python."""
         return CompiledSteps(
             self.articulations, self.kinematic_targets, self.triggers, self.fast, self.softness,
-            self._links.slip_table,
+            self._links.slip_table, self.anchors, self.squeezed,
+            [self.free.id_of_node[node] for node in self._kinematic_nodes],
             needs_python=self.gravity is not None or self.free.are_cruising,
-            has_kinematic_neighbours=self.squeezed is not None,
         )  # fmt: skip
 
     @cached_property

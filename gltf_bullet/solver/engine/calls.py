@@ -357,6 +357,16 @@ def read_pose_only(engine: Engine, client: int, body: int, floats: FloatArray, p
 
 
 @kernel
+def is_base_at(engine: Engine, client: int, body: int, floats: FloatArray, state: int) -> bool:
+    """Tell whether a base has a position, a rotation and velocities [13], to the bit."""
+    slot = _read_base(engine, client, body)
+    for k in range(13 if slot >= 0 else 0):
+        if floats[state + k] != engine.base_state[slot, k]:
+            return False
+    return slot >= 0
+
+
+@kernel
 def _read_base(engine: Engine, client: int, body: int) -> int:
     """Have the state of a base at its place of ``base_state``; the place, -1 without an answer."""
     slot = body % MOST_BASES

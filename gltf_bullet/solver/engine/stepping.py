@@ -47,6 +47,7 @@ from gltf_bullet.solver.engine.contact_reading import (
     read_contacts,
 )
 from gltf_bullet.solver.engine.free_steps import after_part, before_part
+from gltf_bullet.solver.engine.kinematic_bodies import anchors_rest, any_pressed
 from gltf_bullet.solver.engine.slip import watch_slip
 from gltf_bullet.solver.outcomes import (
     LOOPS_CHECKED,
@@ -54,6 +55,7 @@ from gltf_bullet.solver.outcomes import (
     NOT_APPLIED,
     NOT_MADE,
     OVER,
+    PRESSES,
     REFUSED,
     SENSED,
     SLIDES,
@@ -258,7 +260,7 @@ def _address_of_row(scenes: IntTable, row: int) -> int:
 
 @kernel
 def _free_bodies(scenes: IntTable, row: int) -> int:
-    """Count of the free bodies in the contact table that a scene uses."""
+    """Count of the free bodies that a scene's contacts reach."""
     if scenes[row, SCENE.touching] == 0:
         return 0
     return int(free_bodies_of(ints_at(scenes, row, SCENE.contacts)))
@@ -356,6 +358,10 @@ def _go_through(
     gz: float,
 ) -> int:
     """The stages of one engine step, the ``part``-th of a step's ``parts``."""
+    if stages & STEP:
+        for row in range(len(scenes)):
+            if not anchors_rest(engine, client, floats_at(scenes, row, SCENE.anchors)):
+                return REFUSED
     if stages & READ:
         found = _read(scenes, engine, client)
         if found:
@@ -411,6 +417,8 @@ def _go_through(
             slip = floats_at(scenes, row, SCENE.slip)
             if watch_slip(engine, client, slip, dt, gx, gy, gz):
                 scenes[row, SCENE.status], found = SLIDES, found | SLIDES
+            if any_pressed(engine, client, floats_at(scenes, row, SCENE.pressed), dt):
+                scenes[row, SCENE.status], found = PRESSES, found | PRESSES
         if stages & BY_SCENE:
             return found
         if _have_loops(scenes):

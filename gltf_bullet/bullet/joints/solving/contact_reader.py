@@ -10,7 +10,7 @@ is on: a scene's, the user's free body or robot, or one end of the user's constr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -199,8 +199,27 @@ ContactMemory: TypeAlias = tuple[FloatArray, LoadMemory]
 estimates for other people's robots.
 """
 
-Owners: TypeAlias = "dict[int, ContactReader]"
-"""Scene of each body id, for all scenes in a world."""
+
+class Owners(dict[int, "ContactReader"]):
+    """Scene of each body id, for all scenes in a world."""
+
+    def set_for(self, bodies: Iterable[int], reader: ContactReader) -> None:
+        """Set the scene of some bodies."""
+        self.update(dict.fromkeys(bodies, reader))
+        self._forget_tables()
+
+    def remove(self, bodies: Iterable[int], reader: ContactReader) -> None:
+        """Remove those of some bodies that are of a scene."""
+        for body in bodies:
+            if self.get(body) is reader:
+                del self[body]
+        self._forget_tables()
+
+    def _forget_tables(self) -> None:
+        """Let all scenes make their tables of the world's bodies anew."""
+        for reader in {*self.values()}:
+            reader.arrays.forget_bodies()
+
 
 _NO_INDEX: IntArray = np.zeros(0, dtype=np.int64)
 _NO_VALUES: FloatArray = np.zeros(0)
@@ -208,7 +227,7 @@ _NO_VALUES: FloatArray = np.zeros(0)
 
 def owners(_: object) -> Owners:
     """Create the table of a world; for ``session.shared``."""
-    return {}
+    return Owners()
 
 
 class ContactReader:
@@ -236,7 +255,7 @@ class ContactReader:
             of_links = articulation.record.frames.of_links
             for body, frames in zip(articulation.body_ids, of_links, strict=True):
                 self.where[body] = (number, frames)
-        self.owners: Owners = dict.fromkeys(self.where, self)
+        self.owners = Owners(dict.fromkeys(self.where, self))
         """Scene of each body id, for all scenes in the world."""
         self.saved: FloatArray | None = None
         """Contacts that the next solve uses instead of the engine's."""
@@ -285,10 +304,8 @@ class ContactReader:
             gravity_factor: Gravity factor of the scene's free bodies, by body id.
         """
         self.gravity_factor = gravity_factor
-        for body in (*self.where, *gravity_factor):
-            owners[body] = self
+        owners.set_for((*self.where, *gravity_factor), self)
         self.owners = owners
-        self.arrays.forget_bodies()
 
     @property
     def scenes(self) -> Sequence[ContactReader]:
@@ -297,10 +314,7 @@ class ContactReader:
 
     def unregister(self) -> None:
         """Remove the scene from those of the world, after its bodies."""
-        for bodies in (self.where, self.gravity_factor):
-            for body in bodies:
-                if self.owners.get(body) is self:
-                    del self.owners[body]
+        self.owners.remove((*self.where, *self.gravity_factor), self)
 
     def save_contacts(self) -> None:
         """Save the contacts for the next solve, before new ones without forces replace them."""

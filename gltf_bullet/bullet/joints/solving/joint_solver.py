@@ -144,8 +144,10 @@ class JointSolver:
         """Tables of the forces of :meth:`apply_force` in the coming step."""
         self.has_closed = False
         """True if kernels have closed the loops that the last step has opened."""
-        self.has_contact_table = not articulations
-        """True if the kernels' memory has the contacts of the last step."""
+        self.has_own_contacts = not articulations
+        """True if the last step's contacts reached no other scene's joints, so that kernels can
+        follow them.
+        """
         self.last: tuple[float, Sequence[float]] = (0.0, (0.0, 0.0, 0.0))
         """Length of the last step [s], and gravity [m/s^2]."""
         self.pairs_seen: int | None = None
@@ -258,7 +260,7 @@ class JointSolver:
         self._read()
         touching = self.contacts.read(dt, gravity)
         self.islands.cells[SCENE.touching] = touching is not None
-        self.has_contact_table = touching is None or not touching.readers
+        self.has_own_contacts = touching is None or not touching.readers
         return touching
 
     def require_finite(self, status: int) -> None:
@@ -283,7 +285,7 @@ class JointSolver:
         Raises:
             EngineError: A force is not finite; the engine was given nothing.
         """
-        self.has_contact_table = True
+        self.has_own_contacts = True
         if not found & _EVENTFUL:
             self.note(dt, gravity)
             return
@@ -352,6 +354,6 @@ class JointSolver:
 
     def read_for_other_solve(self) -> None:
         """Read the engine for the solve of another scene that includes this one's bodies."""
-        self.has_contact_table = False
+        self.has_own_contacts = False
         self._read()
         self.contacts.drop_contacts()

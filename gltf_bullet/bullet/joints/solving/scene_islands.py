@@ -54,6 +54,8 @@ class SceneIslands:
         """Table of the scene's free bodies."""
         self._slip: FloatArray = np.zeros(0)
         """Table of its bodies whose friction follows their slip."""
+        self._kinematic: tuple[FloatArray, FloatArray] = (np.zeros(0), np.zeros(0))
+        """Tables of its anchors, and of bodies that kinematic ones may press."""
         self._rows = sum(
             int(arena.record(record).total_rows) for record in arena.records
         ) + 6 * int(arena.header.cut_count)
@@ -78,7 +80,7 @@ class SceneIslands:
         if arena is self.arena:
             return row_of(
                 *arena.arrays, self.index, self._values, self.native, self._contacts.numbers,
-                self._watcher, self._free, self._slip,
+                self._watcher, self._free, self._slip, *self._kinematic,
             )  # fmt: skip
         if arena not in self._guests:
             self._guests[arena] = row_of(*arena.arrays, self.index, self._values)
@@ -96,6 +98,11 @@ class SceneIslands:
         self._free = self._free if free is None else free
         self._slip = self._slip if slip is None else slip
         self._watcher = self._watcher if watcher is None else watcher
+        self._renew_row()
+
+    def watch_kinematic_bodies(self, anchors: FloatArray, pressed: FloatArray) -> None:
+        """Set the tables by which kernels look at kinematic bodies: ``engine.kinematic_bodies``."""
+        self._kinematic = anchors, pressed
         self._renew_row()
 
     def _renew_row(self) -> None:

@@ -46,7 +46,7 @@ class WorldBodyTable:
         touched = {owners[body] for body, _ in links if body in owners} - {self._reader}
         lost = frozenset(reader for reader in touched if not reader.is_whole())
         last = pybullet.getBodyUniqueId(count - 1, client) if count else -1
-        known = (count, last, len(owners), lost)
+        known = (count, last, lost)
         if known != self._known or not len(self._arrays.world):
             self._known = known
             self._arrays.set_bodies(*self._make(lost))
