@@ -12,8 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gltf_bullet.numba_aot import entry, kernel, record, record_reader
-from gltf_bullet.solver.islands import CONTACT, SIDE, islands_at
+from gltf_bullet.numba_aot import (
+    FloatTable,
+    IntTable,
+    array,
+    entry,
+    kernel,
+    record,
+    record_reader,
+)
+from gltf_bullet.solver.islands import CONTACT, SIDE, Islands, islands_at
 from gltf_bullet.solver.tables import FLOATS, INTS, Column, count, offsets, pack, table
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -63,21 +71,24 @@ BODY = offsets(_BodyRow)
 class WorldBodies:
     """The bodies of a world, as the solve of one scene sees them."""
 
+    ints: IntArray = array()
+    floats: FloatArray = array()
+
     body_count: int = count("b")
-    bodies: int = table(INTS, "b", BODY.size)
+    bodies: IntTable = table(INTS, "b", BODY.size)
     """By body id."""
     unit_count: int = count("u")
-    moves: int = table(INTS, "u")
+    moves: IntArray = table(INTS, "u")
     """1 if forces go on through a unit, 0 if not."""
-    starts: int = table(INTS, "u")
+    starts: IntArray = table(INTS, "u")
     """1 for an articulation from which contacts are followed."""
-    reached: int = table(INTS, "u")
+    reached: IntArray = table(INTS, "u")
     """Scratch: 1 if forces reach a unit that moves."""
-    number: int = table(INTS, "u")
+    number: IntArray = table(INTS, "u")
     """Scratch: number among the free bodies of a step, or -1."""
-    frames: int = table(INTS, "frames")
+    frames: IntArray = table(INTS, "frames")
     """Frames of links in their articulations, -1 for a link without one."""
-    gravity_factor: int = table(FLOATS, "u")
+    gravity_factor: FloatArray = table(FLOATS, "u")
 
 
 world_bodies_at = record_reader(WorldBodies)
@@ -87,33 +98,37 @@ world_bodies_at = record_reader(WorldBodies)
 class FollowedContacts:
     """Contacts of one step: their order, and the distinct links between which they are."""
 
+    ints: IntArray = array()
+    floats: FloatArray = array()
+
     room: int = count("c")
     """Count of the contacts of the world that there is room for."""
+    link_room: int = count("l")
+    """Count of the links, at most two per contact."""
     used: int
     """Count of those that were reached."""
     links_used: int
     """Count of their links."""
     free_used: int
     """Count of the free bodies among these."""
-    ends: int = table(INTS, "c", 4)
+    ends: IntTable = table(INTS, "c", 4)
     """Bodies, then links, of each contact of the world."""
-    units: int = table(INTS, "c", 2)
+    units: IntTable = table(INTS, "c", 2)
     """Their units, -1 if unknown."""
-    order: int = table(INTS, "c")
+    order: IntArray = table(INTS, "c")
     """The reached contacts, sorted."""
-    sides: int = table(INTS, "c", 2)
+    sides: IntTable = table(INTS, "c", 2)
     """Numbers of the two links of each contact."""
-    links: int = table(INTS, "c", 4)
-    """Body and link of each distinct link, at most two per contact."""
-    numbers: int = table(INTS, "c", 6)
+    links: IntTable = table(INTS, "l", 2)
+    """Body and link of each distinct link."""
+    numbers: IntTable = table(INTS, "l", 3)
     """First three numbers of a side of the islands, by link."""
-    free: int = table(INTS, "c", 4)
+    free: IntTable = table(INTS, "l", 2)
     """Body and link of each free body: -1 and -1 for the world, -1 for a body that moves whole."""
-    fresh: int = table(INTS, "fresh")
-    """Scratch."""
-    rows: int = table(FLOATS, "c", ROW_SIZE)
+    scratch: IntArray = table(INTS, "scratch")
+    rows: FloatTable = table(FLOATS, "c", ROW_SIZE)
     """The contacts."""
-    frictions: int = table(FLOATS, "c", 2)
+    frictions: FloatArray = table(FLOATS, "l")
     """By link."""
 
 
@@ -123,7 +138,8 @@ followed_at = record_reader(FollowedContacts)
 def contact_room(contacts: int) -> tuple[IntArray, FloatArray]:
     """Make :class:`FollowedContacts` for so many contacts."""
     columns = {INTS: Column(np.int64), FLOATS: Column(np.float64)}
-    pack(FollowedContacts, columns, {"c": contacts, "fresh": 8 * contacts + 8}, {})
+    counts = {"c": contacts, "l": 2 * contacts, "scratch": 8 * contacts + 8}
+    pack(FollowedContacts, columns, counts, {})
     return columns[INTS].made(), columns[FLOATS].made()
 
 
@@ -145,23 +161,19 @@ def make_world_bodies(
 
 
 @kernel
-def _frame_of(world: IntArray, body: int, link: int) -> int:
+def _frame_of(world: WorldBodies, body: int, link: int) -> int:
     """Return the frame of a link of an articulation, or -1."""
-    known = world_bodies_at(world, 0)
-    first = world[known.bodies + BODY.size * body + BODY.frames]
-    return int(world[known.frames + first + link + 1])
+    return int(world.frames[world.bodies[body, BODY.frames] + link + 1])
 
 
 @kernel
-def _unit_of(world: IntArray, body: int, link: int) -> int:
+def _unit_of(world: WorldBodies, body: int, link: int) -> int:
     """Return the unit of a link, -1 for a body that the table does not have."""
-    known = world_bodies_at(world, 0)
     if body < 0:
         return WORLD
-    if body >= known.body_count:
+    if body >= world.body_count:
         return -1
-    row = known.bodies + BODY.size * body
-    kind, unit = world[row + BODY.kind], world[row + BODY.unit]
+    kind, unit = world.bodies[body, BODY.kind], world.bodies[body, BODY.unit]
     if kind == UNKNOWN:
         return -1
     if kind == ARTICULATED and _frame_of(world, body, link) < 0:
@@ -170,41 +182,40 @@ def _unit_of(world: IntArray, body: int, link: int) -> int:
 
 
 @kernel
-def mark_reached(world: IntArray, ints: IntArray, count: int) -> bool:
+def mark_reached(world: WorldBodies, found: FollowedContacts, count: int) -> bool:
     """Mark the units that forces reach; ``False`` if a body that they reach is unknown.
 
     ``ends`` of the contacts are filled in; ``units`` receives those of their links.
     """
-    known, found = world_bodies_at(world, 0), followed_at(ints, 0)
-    for k in range(known.unit_count):
-        world[known.reached + k] = world[known.starts + k]
-        world[known.number + k] = -1
+    for k in range(world.unit_count):
+        world.reached[k] = world.starts[k]
+        world.number[k] = -1
     for k in range(count):
         for which in range(2):
-            at = found.ends + 4 * k + which
-            ints[found.units + 2 * k + which] = _unit_of(world, ints[at], ints[at + 2])
+            body, link = found.ends[k, which], found.ends[k, 2 + which]
+            found.units[k, which] = _unit_of(world, body, link)
     goes_on = True
     while goes_on:
         goes_on = False
-        for k in range(2 * count):
-            here, there = ints[found.units + k], ints[found.units + (k ^ 1)]
-            if here < 0 or not world[known.reached + here]:
-                continue
-            if there < 0:
-                return False
-            if world[known.moves + there] and not world[known.reached + there]:
-                world[known.reached + there] = 1
-                goes_on = True
+        for k in range(count):
+            for which in range(2):
+                here, there = found.units[k, which], found.units[k, 1 - which]
+                if here < 0 or world.reached[here] == 0:
+                    continue
+                if there < 0:
+                    return False
+                if world.moves[there] != 0 and world.reached[there] == 0:
+                    world.reached[there] = 1
+                    goes_on = True
     return True
 
 
 @kernel
-def is_reached(world: IntArray, ints: IntArray, contact: int) -> bool:
+def is_reached(world: WorldBodies, found: FollowedContacts, contact: int) -> bool:
     """Tell whether forces reach a side of a contact of the world."""
-    known, found = world_bodies_at(world, 0), followed_at(ints, 0)
     for which in range(2):
-        unit = ints[found.units + 2 * contact + which]
-        if unit >= 0 and world[known.reached + unit]:
+        unit = found.units[contact, which]
+        if unit >= 0 and world.reached[unit] != 0:
             return True
     return False
 
@@ -213,22 +224,21 @@ def is_reached(world: IntArray, ints: IntArray, contact: int) -> bool:
 
 
 @kernel
-def _is_before(rows: FloatArray, i: int, j: int) -> bool:
+def _is_before(rows: FloatTable, i: int, j: int) -> bool:
     """Tell whether contact i comes before contact j."""
     for k in range(_KEYS):
-        a, b = rows[ROW_SIZE * i + k], rows[ROW_SIZE * j + k]
+        a, b = rows[i, k], rows[j, k]
         if a != b:
             return bool(a < b)
     return False
 
 
 @kernel
-def _sort_contacts(ints: IntArray, rows: FloatArray) -> None:
+def _sort_contacts(found: FollowedContacts) -> None:
     """Merge sort; the engine lists contacts as they arose, which a replay need not repeat."""
-    found = followed_at(ints, 0)
-    order, other, count = found.order, found.fresh, found.used
+    order, other, count = found.order, found.scratch, found.used
     for k in range(count):
-        ints[order + k] = k
+        order[k] = k
     width = 1
     while width < count:
         start = 0
@@ -238,111 +248,104 @@ def _sort_contacts(ints: IntArray, rows: FloatArray) -> None:
             for k in range(start, end):
                 take_left = left < middle
                 if take_left and right < end:
-                    take_left = not _is_before(rows, ints[order + right], ints[order + left])
+                    take_left = not _is_before(found.rows, order[right], order[left])
                 if take_left:
-                    ints[other + k] = ints[order + left]
+                    other[k] = order[left]
                     left += 1
                 else:
-                    ints[other + k] = ints[order + right]
+                    other[k] = order[right]
                     right += 1
             start = end
         for k in range(count):
-            ints[order + k] = ints[other + k]
+            order[k] = other[k]
         width *= 2
 
 
 @kernel
-def _number_links(ints: IntArray, rows: FloatArray) -> None:
+def _number_links(found: FollowedContacts) -> None:
     """Number distinct links in the order in which sorted contacts name them."""
-    found, used = followed_at(ints, 0), 0
-    count, slots = found.used, found.fresh
+    count, slots, links, used = found.used, found.scratch, found.links, 0
     size = 8
     while size < 4 * count:
         size *= 2
     for k in range(size):
-        ints[slots + k] = -1
+        slots[k] = -1
     for k in range(count):
-        row = ROW_SIZE * ints[found.order + k]
+        row = found.rows[found.order[k]]
         for which in range(2):
-            body, link = int(rows[row + which]), int(rows[row + 2 + which])
+            body, link = int(row[which]), int(row[2 + which])
             at = (body * 131 + link + 1) & (size - 1)
             while True:
-                side = ints[slots + at]
+                side = slots[at]
                 if side < 0:
                     side = used
-                    ints[slots + at] = side
-                    ints[found.links + 2 * side] = body
-                    ints[found.links + 2 * side + 1] = link
+                    slots[at] = side
+                    links[side, 0], links[side, 1] = body, link
                     used += 1
                     break
-                known = found.links + 2 * side
-                if ints[known] == body and ints[known + 1] == link:
+                if links[side, 0] == body and links[side, 1] == link:
                     break
                 at = (at + 1) & (size - 1)
-            ints[found.sides + 2 * k + which] = side
+            found.sides[k, which] = side
     found.links_used = used
 
 
 @kernel
-def _describe_links(world: IntArray, ints: IntArray) -> None:
+def _describe_links(world: WorldBodies, found: FollowedContacts) -> None:
     """Set the numbers of all links, and number the free bodies among them."""
-    known, found = world_bodies_at(world, 0), followed_at(ints, 0)
-    found.free_used = 0
+    used = 0
     for k in range(found.links_used):
-        body, link = ints[found.links + 2 * k], ints[found.links + 2 * k + 1]
-        unit, numbers = _unit_of(world, body, link), found.numbers + 3 * k
-        row = known.bodies + BODY.size * body
-        kind = UNKNOWN if unit == WORLD else world[row + BODY.kind]
+        body, link = found.links[k, 0], found.links[k, 1]
+        unit, numbers = _unit_of(world, body, link), found.numbers[k]
+        kind = UNKNOWN if unit == WORLD else world.bodies[body, BODY.kind]
         if kind == ARTICULATED:
-            ints[numbers], ints[numbers + 1] = world[row + BODY.scene], world[row + BODY.record]
-            ints[numbers + 2] = _frame_of(world, body, link)
+            numbers[0], numbers[1] = world.bodies[body, BODY.scene], world.bodies[body, BODY.record]
+            numbers[2] = _frame_of(world, body, link)
             continue
-        number = world[known.number + unit]
+        number = world.number[unit]
         if number < 0:
-            number = found.free_used
-            world[known.number + unit] = number
-            free = found.free + 2 * number
-            ints[free] = -1 if unit == WORLD else body
-            ints[free + 1] = link if kind == FIXED_ROBOT else -1
-            found.free_used += 1
-        ints[numbers], ints[numbers + 1], ints[numbers + 2] = -1, number, -1
+            number = used
+            world.number[unit] = number
+            found.free[number, 0] = -1 if unit == WORLD else body
+            found.free[number, 1] = link if kind == FIXED_ROBOT else -1
+            used += 1
+        numbers[0], numbers[1], numbers[2] = -1, number, -1
+    found.free_used = used
 
 
 @kernel
-def order_contacts(world: IntArray, ints: IntArray, rows: FloatArray) -> None:
+def order_contacts(world: WorldBodies, found: FollowedContacts) -> None:
     """Sort the contacts that are reached; number and describe the links between which they are."""
-    _sort_contacts(ints, rows)
-    _number_links(ints, rows)
-    _describe_links(world, ints)
+    _sort_contacts(found)
+    _number_links(found)
+    _describe_links(world, found)
 
 
 # --- into the islands -----------------------------------------------------------------------------
 
 
 @kernel
-def write_contacts(ints: IntArray, floats: FloatArray, index: IntArray, values: FloatArray) -> int:
+def write_contacts(found: FollowedContacts, islands: Islands) -> int:
     """Fill in the contacts; see :data:`WRITE`."""
-    found, islands = followed_at(ints, 0), islands_at(index, values, 0)
     if found.used > islands.contact_room:
         return int(-found.used)
     for k in range(found.used):
-        first, second = ints[found.sides + 2 * k], ints[found.sides + 2 * k + 1]
-        row = found.rows + ROW_SIZE * ints[found.order + k] + _FIELDS
+        first, second = found.sides[k, 0], found.sides[k, 1]
+        row = found.rows[found.order[k]]
         contact, sides = islands.contact[k], islands.contact_sides[k]
         for i in range(CONTACT.friction):
-            contact[i] = floats[row + i]
-        contact[CONTACT.friction] = (
-            floats[found.frictions + first] * floats[found.frictions + second]
-        )
+            contact[i] = row[_FIELDS + i]
+        contact[CONTACT.friction] = found.frictions[first] * found.frictions[second]
         for i in range(3):
-            sides[i] = ints[found.numbers + 3 * first + i]
-            sides[SIDE.size + i] = ints[found.numbers + 3 * second + i]
+            sides[i] = found.numbers[first, i]
+            sides[SIDE.size + i] = found.numbers[second, i]
     return int(found.used)
 
 
 @entry
 def follow_contacts(
-    world: IntArray,
+    world_ints: IntArray,
+    world_floats: FloatArray,
     ints: IntArray,
     floats: FloatArray,
     index: IntArray,
@@ -353,7 +356,8 @@ def follow_contacts(
     """One stage of the way of contacts into the islands.
 
     Args:
-        world: The :class:`WorldBodies`.
+        world_ints: Integers of the :class:`WorldBodies`.
+        world_floats: Their floats.
         ints: Integers of :func:`contact_room`.
         floats: Its floats; ``rows`` holds the contacts of the world, ``frictions``, before WRITE,
             the friction of each link.
@@ -362,20 +366,21 @@ def follow_contacts(
         count: Count of the contacts of the world.
         stage: FOLLOW or WRITE.
     """
+    found = followed_at(ints, floats, 0)
     if stage == WRITE:
-        return write_contacts(ints, floats, index, values)
-    found = followed_at(ints, 0)
+        return write_contacts(found, islands_at(index, values, 0))
+    world = world_bodies_at(world_ints, world_floats, 0)
     for k in range(count):
         for i in range(4):
-            ints[found.ends + 4 * k + i] = int(floats[found.rows + ROW_SIZE * k + i])
+            found.ends[k, i] = int(found.rows[k, i])
     found.used, found.links_used = 0, 0
-    if not mark_reached(world, ints, count):
+    if not mark_reached(world, found, count):
         return -1
     for k in range(count):
-        if is_reached(world, ints, k):
-            to, row = found.rows + ROW_SIZE * found.used, found.rows + ROW_SIZE * k
+        if is_reached(world, found, k):
+            row, to = found.rows[k], found.rows[found.used]
             for i in range(ROW_SIZE):
-                floats[to + i] = floats[row + i]
+                to[i] = row[i]
             found.used += 1
-    order_contacts(world, ints, floats[found.rows :])
+    order_contacts(world, found)
     return int(found.links_used)

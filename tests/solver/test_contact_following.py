@@ -49,13 +49,13 @@ def table_of(start: int) -> tuple[np.ndarray, np.ndarray]:
 def test_contacts_are_followed_as_far_as_forces_reach(seed: int, count: int) -> None:
     rows = random_rows(seed, count)
     start = int(rows[0, 0]) if rows[0, 0] not in FIXED else 3
-    world, _ = table_of(start)
+    world = table_of(start)
     ints, floats = following.contact_room(count)
-    found = following.followed_at(ints, 0)
-    floats[found.rows : found.rows + rows.size] = rows.ravel()
+    found = following.followed_at(ints, floats, 0)
+    found.rows[:] = rows
 
     def call(stage: int, index=ints[:0], values=floats[:0]) -> int:
-        return int(follow_contacts(world, ints, floats, index, values, count, stage))
+        return int(follow_contacts(*world, ints, floats, index, values, count, stage))
 
     links = call(following.FOLLOW)
     reached, grows = {start}, True
@@ -66,20 +66,20 @@ def test_contacts_are_followed_as_far_as_forces_reach(seed: int, count: int) -> 
     used = [k for k in range(count) if {*rows[k, :2]} & reached]
     used.sort(key=lambda k: tuple(rows[k, :7]))
     met = {(int(rows[k, which]), int(rows[k, 2 + which])) for k in used for which in (0, 1)}
-    named = ints[found.links : found.links + 2 * links].reshape(-1, 2).tolist()
+    named = found.links[:links].tolist()
     assert {tuple(link) for link in named} == met
     assert links == len(met)
 
     # Sides of the articulation name its frames, those of free bodies their numbers.
-    free = ints[found.free : found.free + 2 * found.free_used].reshape(-1, 2).tolist()
+    free = found.free[: found.free_used].tolist()
     assert sorted(free) == sorted([body, -1] for body in {body for body, _ in met} - {start})
-    numbers = ints[found.numbers : found.numbers + 3 * links].reshape(-1, 3).tolist()
+    numbers = found.numbers[:links].tolist()
     for (body, link), number in zip(named, numbers, strict=True):
         expected = [0, 7, 2 - link] if body == start else [-1, free.index([body, -1]), -1]
         assert number == expected
 
-    frictions = np.linspace(0.1, 1.0, max(links, 1))
-    floats[found.frictions : found.frictions + len(frictions)] = frictions
+    frictions = np.linspace(0.1, 1.0, links)
+    found.frictions[:links] = frictions
     small = layout.allocate(1, 0, max(len(used) - 1, 0), 1, 6, 0)
     if used:
         assert call(WRITE, *small) == -len(used)
@@ -99,9 +99,8 @@ def test_contacts_are_followed_as_far_as_forces_reach(seed: int, count: int) -> 
 def test_forces_end_at_a_body_that_the_table_lacks() -> None:
     rows = random_rows(0, 1)
     rows[0, :4] = 3, BODIES, -1, -1
-    world, _ = table_of(3)
+    world = table_of(3)
     ints, floats = following.contact_room(1)
-    first = following.followed_at(ints, 0).rows
-    floats[first : first + ROW_SIZE] = rows
-    arrays = world, ints, floats, ints[:0], floats[:0]
+    following.followed_at(ints, floats, 0).rows[:] = rows
+    arrays = *world, ints, floats, ints[:0], floats[:0]
     assert follow_contacts(*arrays, 1, following.FOLLOW) == -1

@@ -40,12 +40,17 @@ class ContactArrays:
     @property
     def bodies(self) -> WorldBodies:
         """The record in :attr:`world`."""
-        return world_bodies_at(self.world, 0)
+        return world_bodies_at(self.world, self.factors, 0)
 
     @property
     def found(self) -> FollowedContacts:
         """The record in :attr:`ints`."""
-        return followed_at(self.ints, 0)
+        return followed_at(self.ints, self.floats, 0)
+
+    @property
+    def all(self) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
+        """All arrays, as ``follow_contacts`` takes them."""
+        return self.world, self.factors, self.ints, self.floats
 
     def set_bodies(self, world: IntArray, factors: FloatArray) -> None:
         """Set the table of the world's bodies."""

@@ -15,7 +15,8 @@ from gltf_bullet.solver.contact_following import (
     ARTICULATED,
     BODY,
     FREE_BODY,
-    ROW_SIZE,
+    FollowedContacts,
+    WorldBodies,
     followed_at,
     is_reached,
     mark_reached,
@@ -62,33 +63,31 @@ contact_memory_at = record_reader(ContactMemory)
 
 
 @kernel
-def _pick(engine: Engine, world: IntArray, ints: IntArray, rows: FloatArray) -> bool:
+def _pick(engine: Engine, world: WorldBodies, found: FollowedContacts) -> bool:
     """Copy the contacts that forces reach; ``False`` if they reach an unknown body."""
-    found, total = followed_at(ints, 0), engine.contact_total
+    total = engine.contact_total
     for k in range(total):
         words = words_at(engine.contact_points + 8 * POINT_WORDS * k, POINT_WORDS)
-        ends = found.ends + 4 * k
-        ints[ends], ints[ends + 1] = low_half(words[0] >> 32), low_half(words[1])
-        ints[ends + 2], ints[ends + 3] = low_half(words[1] >> 32), low_half(words[2])
-    if not mark_reached(world, ints, total):
+        found.ends[k, 0], found.ends[k, 1] = low_half(words[0] >> 32), low_half(words[1])
+        found.ends[k, 2], found.ends[k, 3] = low_half(words[1] >> 32), low_half(words[2])
+    if not mark_reached(world, found, total):
         return False
-    found.used = 0
+    used = 0
     for k in range(total):
-        if is_reached(world, ints, k):
-            copy_point(engine.contact_points + 8 * POINT_WORDS * k, rows, ROW_SIZE * found.used)
-            found.used += 1
+        if is_reached(world, found, k):
+            copy_point(engine.contact_points + 8 * POINT_WORDS * k, found.rows[used], 0)
+            used += 1
+    found.used = used
     return True
 
 
 @kernel
-def _belongs_here(world: IntArray, ints: IntArray) -> bool:
+def _belongs_here(world: WorldBodies, found: FollowedContacts) -> bool:
     """Tell whether all links are of this scene or of free bodies; the others need Python."""
-    known, found = world_bodies_at(world, 0), followed_at(ints, 0)
     for k in range(found.links_used):
-        body = ints[found.links + 2 * k]
-        row = known.bodies + BODY.size * body
-        kind = FREE_BODY if body < 0 else world[row + BODY.kind]
-        if kind != FREE_BODY and (kind != ARTICULATED or world[row + BODY.scene] != 0):
+        body = found.links[k, 0]
+        kind = FREE_BODY if body < 0 else world.bodies[body, BODY.kind]
+        if kind != FREE_BODY and (kind != ARTICULATED or world.bodies[body, BODY.scene] != 0):
             return False
     return True
 
@@ -97,10 +96,8 @@ def _belongs_here(world: IntArray, ints: IntArray) -> bool:
 def _read_bodies(
     engine: Engine,
     client: int,
-    world: IntArray,
-    factors: FloatArray,
-    ints: IntArray,
-    floats: FloatArray,
+    world: WorldBodies,
+    found: FollowedContacts,
     bodies: FloatTable,
     dt: float,
     gx: float,
@@ -108,32 +105,29 @@ def _read_bodies(
     gz: float,
 ) -> int:
     """Read frictions of links and the free bodies."""
-    known, found = world_bodies_at(world, 0), followed_at(ints, 0)
     for k in range(found.links_used):
-        link = found.links + 2 * k
-        if ints[link] < 0:
-            floats[found.frictions + k] = 0.0
+        body, link = found.links[k, 0], found.links[k, 1]
+        if body < 0:
+            found.frictions[k] = 0.0
             continue
-        info = read_dynamics(engine, client, ints[link], ints[link + 1])
+        info = read_dynamics(engine, client, body, link)
         if info == 0:
             return _NEEDS_PYTHON
-        floats[found.frictions + k] = doubles_at(info, FRICTION + 1)[FRICTION]
+        found.frictions[k] = doubles_at(info, FRICTION + 1)[FRICTION]
     for k in range(found.free_used):
+        body, free = found.free[k, 0], bodies[k]
         for i in range(FREE.size):
-            bodies[k, i] = 0.0
-    for k in range(found.free_used):
-        body, free = ints[found.free + 2 * k], bodies[k]
+            free[i] = 0.0
         if body < 0:
             free[FREE.rotation + 3] = 1.0
             continue
         info = read_dynamics(engine, client, body, -1)
         if info == 0:
             return _NEEDS_PYTHON
-        numbers = doubles_at(info, 4)
-        unit = world[known.bodies + BODY.size * body + BODY.unit]
+        numbers, unit = doubles_at(info, 4), world.bodies[body, BODY.unit]
         moves = numbers[0] != 0.0
-        if moves != (world[known.moves + unit] != 0):
-            world[known.moves + unit] = moves
+        if moves != (world.moves[unit] != 0):
+            world.moves[unit] = moves
             return _CHANGED
         if moves:
             free[FREE.mass] = numbers[0]
@@ -141,7 +135,7 @@ def _read_bodies(
                 free[FREE.moments + i] = max(numbers[1 + i], LEAST_MOMENT)
         if not read_pose(engine, client, body, free, 0, FREE.velocity):
             return _NEEDS_PYTHON
-        factor = factors[known.gravity_factor + unit]
+        factor = world.gravity_factor[unit]
         free[FREE.gain] = factor * (dt * gx)
         free[FREE.gain + 1] = factor * (dt * gy)
         free[FREE.gain + 2] = factor * (dt * gz)
@@ -176,26 +170,28 @@ def read_contacts(
     Returns:
         The number of contacts, -1 if only Python can read them.
     """
-    memory = contact_memory_at(numbers, 0)
-    if len(numbers) == 0 or memory.world[1] == 0:
+    if len(numbers) == 0:
         return -1
-    world = words_at(memory.world[0], memory.world[1])
-    factors = doubles_at(memory.factors[0], memory.factors[1])
+    memory = contact_memory_at(numbers, 0)
+    if memory.world[1] == 0:
+        return -1
+    world_ints = words_at(memory.world[0], memory.world[1])
+    world_floats = doubles_at(memory.factors[0], memory.factors[1])
+    world = world_bodies_at(world_ints, world_floats, 0)
     ints = words_at(memory.ints[0], memory.ints[1])
     floats = doubles_at(memory.floats[0], memory.floats[1])
-    found, free = followed_at(ints, 0), islands_at(index, values, 0).free
+    found, islands = followed_at(ints, floats, 0), islands_at(index, values, 0)
     if engine.contact_total > found.room:
         return -1
     for _ in range(_ATTEMPTS):
-        rows = floats[found.rows :]
-        if not _pick(engine, world, ints, rows) or found.used > memory.most_contacts:
+        if not _pick(engine, world, found) or found.used > memory.most_contacts:
             return -1
-        order_contacts(world, ints, rows)
-        if found.free_used > memory.most_free or not _belongs_here(world, ints):
+        order_contacts(world, found)
+        if found.free_used > memory.most_free or not _belongs_here(world, found):
             return -1
-        outcome = _read_bodies(engine, client, world, factors, ints, floats, free, dt, gx, gy, gz)
+        outcome = _read_bodies(engine, client, world, found, islands.free, dt, gx, gy, gz)
         if outcome == _READ:
-            return write_contacts(ints, floats, index, values)
+            return write_contacts(found, islands)
         if outcome == _NEEDS_PYTHON:
             break
     return -1
@@ -205,7 +201,8 @@ def read_contacts(
 def free_bodies_of(numbers: IntArray) -> int:
     """Count of the free bodies that the contacts of a scene reach."""
     memory = contact_memory_at(numbers, 0)
-    return int(followed_at(words_at(memory.ints[0], memory.ints[1]), 0).free_used)
+    ints = words_at(memory.ints[0], memory.ints[1])
+    return int(followed_at(ints, doubles_at(memory.floats[0], memory.floats[1]), 0).free_used)
 
 
 @kernel

@@ -244,7 +244,7 @@ class ContactReader:
             solid: Body ids of those multibodies that have colliders.
         """
         self.client_id = client_id
-        self.articulations = tuple(articulations)
+        self.articulations: Sequence[Articulation] = tuple(articulations)
         self.fetch: Callable[[], FloatArray] = partial(python_contacts, client_id)
         """Reads all contacts of the world from the engine, ROW_SIZE numbers each."""
         self.gravity_factor: Mapping[int, float] = {}
@@ -387,9 +387,8 @@ class ContactReader:
             self.robot_loads.advance()
             return None
         count = len(rows) // ROW_SIZE
-        arrays = self.arrays
-        arrays.set_room(count)
-        arrays.floats[arrays.found.rows : arrays.found.rows + len(rows)] = rows
+        self.arrays.set_room(count)
+        self.arrays.found.rows[:count] = rows.reshape(-1, ROW_SIZE)
         links = self._follow(rows, count)
         touching = Touching(self, count, dt, gravity) if links else None
         self.robot_loads.advance()
@@ -399,10 +398,8 @@ class ContactReader:
         """Follow the contacts from the scene's articulations; return the number of links."""
         ends = rows.reshape(-1, ROW_SIZE)[:, :4].astype(np.int64)
         links = set(map(tuple, np.concatenate([ends[:, ::2], ends[:, 1::2]]).tolist()))
-        self._bodies.refresh(links)
-        arrays = self.arrays
-        stage = arrays.world, arrays.ints, arrays.floats, _NO_INDEX, _NO_VALUES, count, FOLLOW
-        return int(follow_contacts(*stage))
+        self._bodies.refresh(links, self.owners)
+        return int(follow_contacts(*self.arrays.all, _NO_INDEX, _NO_VALUES, count, FOLLOW))
 
 
 class Touching:
@@ -413,12 +410,12 @@ class Touching:
     ) -> None:
         """Read what was reached by ``count`` contacts of the world."""
         self._arrays, self._count = reader.arrays, count
-        ints, found = reader.arrays.ints, reader.arrays.found
-        links = ints[found.links : found.links + 2 * found.links_used].reshape(-1, 2).tolist()
+        found = reader.arrays.found
+        links = found.links[: found.links_used].tolist()
         info, client = pybullet.getDynamicsInfo, reader.client_id
         frictions = [info(body, link, client)[1] if body >= 0 else 0.0 for body, link in links]
-        reader.arrays.floats[found.frictions : found.frictions + len(links)] = frictions
-        numbers = ints[found.numbers : found.numbers + 3 * len(links)].reshape(-1, 3)
+        found.frictions[: len(links)] = frictions
+        numbers = found.numbers[: len(links)]
         others = sorted({scene for scene in numbers[:, 0].tolist() if scene > 0})
         self.readers = [reader.scenes[scene] for scene in others]
         """Other scenes whose bodies are reached; the first has number 1."""
@@ -428,9 +425,8 @@ class Touching:
         """(number of the scene, offset of the articulation's record) of all that are reached."""
         self.free_bodies: list[float] = []
         """FREE.size numbers of each free body."""
-        rows = reader.arrays.floats[found.rows : found.rows + ROW_SIZE * found.used]
-        free = ints[found.free : found.free + 2 * found.free_used].reshape(-1, 2).tolist()
-        for body, link in free:
+        rows = found.rows[: found.used]
+        for body, link in found.free[: found.free_used].tolist():
             self.free_bodies += _free_body(reader, rows, body, link, dt, gravity)
 
     def reaches_all(self, scene: int) -> bool:
@@ -442,12 +438,7 @@ class Touching:
 
     def fill(self, index: IntArray, values: FloatArray) -> int:
         """Write the contacts into the islands; return their number, negative without room."""
-        arrays = self._arrays
-        return int(
-            follow_contacts(
-                arrays.world, arrays.ints, arrays.floats, index, values, self._count, WRITE
-            )
-        )
+        return int(follow_contacts(*self._arrays.all, index, values, self._count, WRITE))
 
 
 _WORLD_BODY = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE.size - 7))

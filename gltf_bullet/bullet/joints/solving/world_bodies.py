@@ -6,14 +6,15 @@ whoever follows contacts.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.foreign_bodies import is_welded
 from gltf_bullet.bullet.exchange.contact_memory import ContactArrays
+from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.solver.contact_following import (
     ARTICULATED,
@@ -26,51 +27,65 @@ from gltf_bullet.solver.contact_following import (
 )
 from gltf_bullet.transforms import FloatArray, IntArray
 
-if TYPE_CHECKING:
-    from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
+
+class _Scene(Protocol):
+    """A scene, as ``ContactReader`` is one."""
+
+    articulations: Sequence[Articulation]
+    where: dict[int, tuple[int, Mapping[int, int]]]
+    start_bodies: Set[int]
+    gravity_factor: Mapping[int, float]
+    is_whole: Callable[[], bool]
 
 
-class WorldBodyTable:
+Scene = TypeVar("Scene", bound=_Scene)
+
+
+class WorldBodyTable(Generic[Scene]):
     """The table of one scene, made anew when the world has other bodies or scenes."""
 
-    def __init__(self, client_id: int, reader: ContactReader, arrays: ContactArrays) -> None:
-        self._client_id, self._reader, self._arrays = client_id, reader, arrays
-        self.scenes: list[ContactReader] = [reader]
+    def __init__(self, client_id: int, scene: Scene, arrays: ContactArrays) -> None:
+        self._client_id, self._scene, self._arrays = client_id, scene, arrays
+        self.scenes: list[Scene] = [scene]
         """Scenes by number."""
         self._known: tuple[object, ...] = ()
 
-    def refresh(self, links: Collection[EngineLink]) -> None:
-        """Bring the table up to date for links that have contacts."""
-        client, owners = self._client_id, self._reader.owners
+    def refresh(self, links: Collection[EngineLink], owners: Mapping[int, Scene]) -> None:
+        """Bring the table up to date for links that have contacts.
+
+        ``owners``: scene of each body id.
+        """
+        client = self._client_id
         count = pybullet.getNumBodies(client)
-        touched = {owners[body] for body, _ in links if body in owners} - {self._reader}
-        lost = frozenset(reader for reader in touched if not reader.is_whole())
+        touched = {owners[body] for body, _ in links if body in owners} - {self._scene}
+        lost = frozenset(scene for scene in touched if not scene.is_whole())
         last = pybullet.getBodyUniqueId(count - 1, client) if count else -1
         known = (count, last, lost)
         if known != self._known or not len(self._arrays.world):
             self._known = known
-            self._arrays.set_bodies(*self._make(lost))
-        table, world = self._arrays.bodies, self._arrays.world
+            self._arrays.set_bodies(*self._make(owners, lost))
+        table = self._arrays.bodies
         for body, link in links:
-            row = table.bodies + BODY.size * body
-            kind = world[row + BODY.kind] if body >= 0 else UNKNOWN
+            kind = table.bodies[body, BODY.kind] if body >= 0 else UNKNOWN
             if kind in (UNKNOWN, ARTICULATED):
                 continue
             part = link if kind == FIXED_ROBOT else -1
             moves = pybullet.getDynamicsInfo(body, part, client)[0] != 0.0
             moves = moves and not (part >= 0 and is_welded(client, body, part))
-            world[table.moves + world[row + BODY.unit] + part + 1] = moves
+            table.moves[table.bodies[body, BODY.unit] + part + 1] = moves
 
-    def _make(self, lost: Collection[ContactReader]) -> tuple[IntArray, FloatArray]:
+    def _make(
+        self, owners: Mapping[int, Scene], lost: Collection[Scene]
+    ) -> tuple[IntArray, FloatArray]:
         """Make the table; ``lost``: scenes whose bodies are not their own any more."""
-        client, reader = self._client_id, self._reader
+        client = self._client_id
         ids = [pybullet.getBodyUniqueId(k, client) for k in range(pybullet.getNumBodies(client))]
         rows: IntArray = np.zeros((max(ids, default=-1) + 1, BODY.size), dtype=np.int64)
-        self.scenes = [reader]
+        self.scenes = [self._scene]
         moves, starts, factors, frames = [0], [0], [1.0], list[int]()
-        unit_of: dict[tuple[ContactReader, int], int] = {}
+        unit_of: dict[tuple[Scene, int], int] = {}
         for body in ids:
-            owner = reader.owners.get(body)
+            owner = owners.get(body)
             if owner is not None and body in owner.where and owner not in lost:
                 number, of_links = owner.where[body]
                 if owner not in self.scenes:
@@ -78,7 +93,7 @@ class WorldBodyTable:
                 unit = unit_of.setdefault((owner, number), len(moves))
                 if unit == len(moves):
                     moves.append(1)
-                    starts.append(int(body in reader.start_bodies))
+                    starts.append(int(body in self._scene.start_bodies))
                     factors.append(1.0)
                 offset = owner.articulations[number].record.offset
                 scene = self.scenes.index(owner)
