@@ -1,8 +1,8 @@
-"""The one function that calls ``createMultiBody``, from the values of ``multibody_spec``.
+"""The one function that makes a body with its links, from the values of ``multibody_spec``.
 
-Every trap of that call is handled here and nowhere else: link frames against inertial frames,
-Bullet's depth-first renumbering, default motors and damping, the velocity clamp, self-collision
-flags, silent caps and unknown shape ids.
+Every trap of ``createMultiBody`` with links is handled here and nowhere else: link frames against
+inertial frames, Bullet's depth-first renumbering, default motors and damping, the velocity clamp,
+self-collision flags, silent caps and unknown shape ids.
 """
 
 from __future__ import annotations

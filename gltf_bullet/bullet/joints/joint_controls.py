@@ -408,7 +408,7 @@ class JointControls:
         stiffness: float | None = None,
         damping: float | None = None,
     ) -> bool:
-        """Change one limit of a joint.
+        """Change one limit of a joint; a field that is no argument here keeps its value.
 
         Returns:
             False, with nothing changed, when the new limit needs other degrees of freedom than
