@@ -21,6 +21,8 @@ from gltf_bullet.transforms import FloatArray, IntArray
 
 _NO_INTS: IntArray = np.zeros(0, dtype=np.int64)
 _NO_FLOATS: FloatArray = np.zeros(0)
+_LEAST_ROOM = 8
+"""Number of contacts for which there is room in the beginning."""
 _SPARE = 2
 """Factor of spare room for more contacts."""
 
@@ -34,8 +36,7 @@ class ContactArrays:
         self._memory = contact_memory_at(self.numbers, 0)
         self.world, self.factors = _NO_INTS, _NO_FLOATS
         """The bodies of the world; empty until they are known."""
-        self.ints, self.floats = contact_room(0)
-        self.set_room(0)
+        self._make_room(_LEAST_ROOM)
 
     @property
     def bodies(self) -> WorldBodies:
@@ -65,10 +66,13 @@ class ContactArrays:
 
     def set_room(self, contacts: int) -> None:
         """Make room for so many contacts of the world, and more."""
-        if contacts >= self.found.room:
-            self.ints, self.floats = contact_room(_SPARE * contacts + 8)
-            self._memory.ints[:] = addresses(self.ints)
-            self._memory.floats[:] = addresses(self.floats)
+        if contacts > self.found.room:
+            self._make_room(_SPARE * contacts)
+
+    def _make_room(self, contacts: int) -> None:
+        self.ints, self.floats = contact_room(contacts)
+        self._memory.ints[:] = addresses(self.ints)
+        self._memory.floats[:] = addresses(self.floats)
 
     def limit(self, contacts: int, free_bodies: int) -> None:
         """Set how many contacts and free bodies there is room for in the islands."""
