@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gltf_bullet import model
+from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.gltf.meshes import read_mesh
@@ -51,6 +52,8 @@ _MOST_NEAR = 2000
 _GRAVITY = (model.WorldGravity, model.GravityVolume)
 _IN_PLACE = (model.PhysicsMaterial, model.JointLimit, *_GRAVITY)
 _VELOCITIES = ("linear_velocity", "angular_velocity")
+_LIMIT_FIELDS = ("minimum", "maximum", "stiffness", "damping")
+"""Fields of a limit that are changed in place."""
 
 
 def get_value(core: SceneCore, pointer: str) -> Any:
@@ -306,14 +309,7 @@ def _changed_in_place(core: SceneCore, new: PointerTarget, physics: model.Physic
         return core.world.change_materials(physics)
     if isinstance(item, model.JointLimit):
         return all(
-            core.joint_controls.set_limit(
-                node,
-                index,
-                minimum=limit.minimum,
-                maximum=limit.maximum,
-                stiffness=limit.stiffness,
-                damping=limit.damping,
-            )
+            _changed_limit(core.joint_controls, node, index, limit)
             for node, joint in physics.joints.items()
             for index, limit in enumerate(joint.description.limits)
             if limit.pointer == item.pointer and node in core.joint_controls
@@ -326,6 +322,13 @@ def _changed_in_place(core: SceneCore, new: PointerTarget, physics: model.Physic
         return True
     # Joints, even without effect, decide which bodies collide, which is planned.
     return False
+
+
+def _changed_limit(controls: JointControls, node: int, index: int, limit: model.JointLimit) -> bool:
+    fields = {name: getattr(limit, name) for name in _LIMIT_FIELDS}
+    # What the controls do not write takes new joints.
+    is_rest_equal = replace(controls.limits(node)[index], **fields) == limit
+    return is_rest_equal and controls.set_limit(node, index, **fields)
 
 
 def _changed_motion(
