@@ -61,6 +61,8 @@ class _BodyRow(NamedTuple):
     """Offset of the articulation's record."""
     frames: int = 1
     """Number of the frame of its base in the table of frames; those of its links follow."""
+    frame_count: int = 1
+    """Count of its frames: another body may have got its id."""
     size: int = 0
 
 
@@ -163,6 +165,8 @@ def make_world_bodies(
 @kernel
 def _frame_of(world: WorldBodies, body: int, link: int) -> int:
     """Return the frame of a link of an articulation, or -1."""
+    if link + 1 >= world.bodies[body, BODY.frame_count]:
+        return -1
     return int(world.frames[world.bodies[body, BODY.frames] + link + 1])
 
 

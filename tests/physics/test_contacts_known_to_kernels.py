@@ -12,6 +12,7 @@ import pytest
 import gltf_bullet as gb
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.solver.contact_following import BODY
+from tools.bench.assets import lift_gltf
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
 
@@ -80,3 +81,17 @@ def test_a_body_that_is_fixed_and_released_is_seen_by_kernels(
     table = scene.core.world.articulations.contacts.arrays
     assert table.bodies.moves[table.bodies.bodies[box, BODY.unit]] == 1
     assert len(followed) <= 2  # one more body that moves needs room
+
+
+def test_boxes_that_were_made_in_a_batch_weigh_on_a_lift(
+    client: int, followed: list[JointSolver]
+) -> None:
+    """PyBullet's client does not list the bodies of a batch; their contacts are followed."""
+    scene = gb.load_gltf(lift_gltf(200), client)
+    scene.step(30)
+    followed.clear()
+    scene.step(30)
+    assert not followed
+    found = scene.core.world.articulations.contacts.arrays.found
+    assert found.used == len(pybullet.getContactPoints(physicsClientId=client)) > 200
+    assert found.free_used == 200

@@ -36,7 +36,7 @@ def table_of(start: int) -> tuple[np.ndarray, np.ndarray]:
     rows = np.zeros((BODIES, BODY.size), dtype=np.int64)
     rows[:, BODY.kind] = FREE_BODY
     rows[:, BODY.unit] = np.arange(1, BODIES + 1)
-    rows[start] = ARTICULATED, start + 1, 0, 7, 0
+    rows[start] = ARTICULATED, start + 1, 0, 7, 0, 4
     moves = np.array([0, *(body not in FIXED for body in range(BODIES))], dtype=np.int64)
     starts = np.zeros_like(moves)
     starts[start + 1] = 1

@@ -390,7 +390,7 @@ class ContactReader:
         self.arrays.set_room(count)
         self.arrays.found.rows[:count] = rows.reshape(-1, ROW_SIZE)
         links = self._follow(rows, count)
-        touching = Touching(self, count, dt, gravity) if links else None
+        touching = Touching(self, count, dt, gravity) if links > 0 else None
         self.robot_loads.advance()
         return touching
 

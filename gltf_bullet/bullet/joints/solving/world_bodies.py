@@ -61,9 +61,10 @@ class WorldBodyTable(Generic[Scene]):
         lost = frozenset(scene for scene in touched if not scene.is_whole())
         last = pybullet.getBodyUniqueId(count - 1, client) if count else -1
         known = (count, last, lost)
-        if known != self._known or not len(self._arrays.world):
+        touching = {body for body, _ in links if body >= 0}
+        if known != self._known or not self._knows(touching):
             self._known = known
-            self._arrays.set_bodies(*self._make(owners, lost))
+            self._arrays.set_bodies(*self._make(owners, lost, touching))
         table = self._arrays.bodies
         for body, link in links:
             kind = table.bodies[body, BODY.kind] if body >= 0 else UNKNOWN
@@ -74,12 +75,28 @@ class WorldBodyTable(Generic[Scene]):
             moves = moves and not (part >= 0 and is_welded(client, body, part))
             table.moves[table.bodies[body, BODY.unit] + part + 1] = moves
 
+    def _knows(self, bodies: Collection[int]) -> bool:
+        """Return True if the table has all of these bodies."""
+        if not len(self._arrays.world):
+            return False
+        kinds = self._arrays.bodies.bodies[:, BODY.kind]
+        return all(body < len(kinds) and kinds[body] != UNKNOWN for body in bodies)
+
     def _make(
-        self, owners: Mapping[int, Scene], lost: Collection[Scene]
+        self, owners: Mapping[int, Scene], lost: Collection[Scene], touching: Collection[int]
     ) -> tuple[IntArray, FloatArray]:
-        """Make the table; ``lost``: scenes whose bodies are not their own any more."""
+        """Make the table.
+
+        Args:
+            owners: Scene of each body id.
+            lost: Scenes whose bodies are not their own any more.
+            touching: Bodies with contacts.
+        """
         client = self._client_id
-        ids = [pybullet.getBodyUniqueId(k, client) for k in range(pybullet.getNumBodies(client))]
+        count = pybullet.getNumBodies(client)
+        # The client does not list bodies that were made in batches (measured).
+        listed = {pybullet.getBodyUniqueId(k, client) for k in range(count)}
+        ids = sorted({*listed, *owners, *touching})
         rows: IntArray = np.zeros((max(ids, default=-1) + 1, BODY.size), dtype=np.int64)
         self.scenes = [self._scene]
         moves, starts, factors, frames = [0], [0], [1.0], list[int]()
@@ -97,13 +114,14 @@ class WorldBodyTable(Generic[Scene]):
                     factors.append(1.0)
                 offset = owner.articulations[number].record.offset
                 scene = self.scenes.index(owner)
-                rows[body] = ARTICULATED, unit, scene, offset, len(frames)
-                frames += _frames(of_links, pybullet.getNumJoints(body, client))
+                own = _frames(of_links, pybullet.getNumJoints(body, client))
+                rows[body] = ARTICULATED, unit, scene, offset, len(frames), len(own)
+                frames += own
                 continue
             joints = 0 if owner is not None else pybullet.getNumJoints(body, client)
             is_fixed = joints and pybullet.getDynamicsInfo(body, -1, client)[0] == 0.0
             kind = (FIXED_ROBOT if is_fixed else FLOATING_ROBOT) if joints else FREE_BODY
-            rows[body] = kind, len(moves), 0, 0, 0
+            rows[body] = kind, len(moves), 0, 0, 0, 0
             units = 1 + joints if is_fixed else 1
             factor = 1.0 if owner is None else owner.gravity_factor.get(body, 1.0)
             moves += [0] * units
