@@ -66,14 +66,16 @@ class WorldBodyTable(Generic[Scene]):
             self._known = known
             self._arrays.set_bodies(*self._make(owners, lost, touching))
         table = self._arrays.bodies
+        rows, moves = table.bodies, table.moves
+        kinds, units = rows[:, BODY.kind].tolist(), rows[:, BODY.unit].tolist()
         for body, link in links:
-            kind = table.bodies[body, BODY.kind] if body >= 0 else UNKNOWN
+            kind = kinds[body] if body >= 0 else UNKNOWN
             if kind in (UNKNOWN, ARTICULATED):
                 continue
             part = link if kind == FIXED_ROBOT else -1
-            moves = pybullet.getDynamicsInfo(body, part, client)[0] != 0.0
-            moves = moves and not (part >= 0 and is_welded(client, body, part))
-            table.moves[table.bodies[body, BODY.unit] + part + 1] = moves
+            is_moved = pybullet.getDynamicsInfo(body, part, client)[0] != 0.0
+            is_moved = is_moved and not (part >= 0 and is_welded(client, body, part))
+            moves[units[body] + part + 1] = is_moved
 
     def _knows(self, bodies: Collection[int]) -> bool:
         """Return True if the table has all of these bodies."""
