@@ -59,7 +59,7 @@ def require_term(term: Any, where: str) -> None:
 
 
 def number_of(term: Any, value: Any) -> float:
-    """What a function of the user has given, as a number.
+    """Return what a function of the user has given as a number.
 
     Raises:
         TypeError: It is no number.

@@ -151,7 +151,7 @@ class _GetNumbers(_templates.AbstractTemplate):  # type: ignore[misc]
 
 
 def _signature_of_rows(rows: Any, index: Any) -> Any:
-    """What an index yields: a row, some rows, a number, or a part of a row."""
+    """Return the signature of an index, which yields rows, a row, a number, or a part of a row."""
     if isinstance(index, _types.SliceType):
         return _templates.signature(rows, rows, index)
     if isinstance(index, _types.Integer):
@@ -259,7 +259,7 @@ def _row_at(builder: Any, rows: Any, number: Any) -> Any:
 
 
 def width_of(builder: Any, rows: Any) -> Any:
-    """How long rows are."""
+    """Return the length of rows."""
     return builder.extract_value(rows, 2)
 
 

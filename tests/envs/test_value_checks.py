@@ -1,4 +1,4 @@
-"""What a config holds besides names: wrong values end its construction, and name the field."""
+"""Values of a config besides names: wrong ones end its construction, and name the field."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ _OF_JOINT = 1
 _OF_ITS_OWN = (
     "limited", "frictionloss", "armature", "actfrclimited", "stiffnesspoly", "dampingpoly",
 )  # fmt: skip
-"""What of a tendon no joint can state."""
+"""Properties of a tendon that no joint can state."""
 
 
 def joints_of_tendon(model: MjcfModel, tendon: int) -> dict[int, float] | None:

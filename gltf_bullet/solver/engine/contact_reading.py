@@ -44,7 +44,7 @@ _READ, _CHANGED, _NEEDS_PYTHON = range(3)
 
 @record
 class ContactMemory:
-    """Where the contacts of a scene are found in memory: addresses and lengths."""
+    """Addresses and lengths of the arrays in which a scene's contacts are followed."""
 
     world: IntArray = cells(2)
     """Integers of the ``WorldBodies``; of length 0 if Python has to make them."""

@@ -93,7 +93,7 @@ def _apart(a: FloatArray, b: FloatArray) -> float:
 
 @kernel
 def _way_of_frame(frame: FloatArray) -> float:
-    """How far the origin of a frame went in the step [m]."""
+    """Return the way of the origin of a frame in the step [m]."""
     return _apart(frame[FRAME.now + 9 :], frame[FRAME.before + 9 :])
 
 
