@@ -97,6 +97,35 @@ def test_an_anchor_at_rest_needs_no_python_until_somebody_moves_it(
     assert np.array_equal(compiled, in_python)
 
 
+def test_a_state_of_the_moment_an_anchor_stopped_goes_on_as_it_did() -> None:
+    """The anchor's deceleration is of that step alone, wherever kernels have seen it at rest."""
+    scenery = Scenery()
+    ball = scenery.entry("physicsJoints", limits=[POINT_CONSTRAINT_MARK])
+    carriage = scenery.node("Carriage", at=(0, 2, 0), motion={"isKinematic": True})
+    pivot = scenery.node("Pivot", at=(0, 1, 0), joint={"connectedNode": carriage, "joint": ball})
+    bob = scenery.node("Bob", at=(0, 1, 0), children=[pivot], motion={
+        "mass": 1, "inertiaDiagonal": [0.01] * 3,
+    })  # fmt: skip
+    with world(scenery.bytes()) as scene:
+        body = scene.bodies[carriage].body_id
+
+        def course() -> list[tuple[float, ...]]:
+            found = []
+            for _ in range(24):
+                scene.step()
+                found.append(tuple(scene.bodies[bob].center_of_mass))
+            return found
+
+        pybullet.resetBaseVelocity(body, [1.0, 0, 0], [0, 0, 0], scene.client_id)
+        scene.step(24)
+        pybullet.resetBaseVelocity(body, [0.0, 0, 0], [0, 0, 0], scene.client_id)
+        scene.step()
+        state = scene.save_state()
+        first = course()
+        scene.restore_state(state)
+        assert course() == first
+
+
 MOTION = "/nodes/0/extensions/KHR_physics_rigid_bodies/motion"
 
 

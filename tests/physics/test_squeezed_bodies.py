@@ -12,6 +12,8 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
+from gltf_bullet.bullet.contacts.squeezed_bodies import SqueezedBodies
+from gltf_bullet.bullet.world.compiled_steps import CompiledSteps
 from tests.physics.scenes import world
 from tools.bench.baselines.contact_scenes import ContactScene, flat_grid
 
@@ -21,15 +23,18 @@ HEIGHT = 0.1
 """[m] of the press's lower side at first."""
 
 
-def press() -> tuple[bytes, int, int]:
-    """A press that comes down on a ball on a floor of triangles; the file, the press, the ball."""
+def press(**velocity: object) -> tuple[bytes, int, int]:
+    """A press that comes down on a ball on a floor of triangles; the file, the press, the ball.
+
+    ``velocity``: of the press; by default it comes down at SPEED.
+    """
     scene = ContactScene()
     scene.node(scene.mesh(*flat_grid(4, 1.0)))
     plate = scene.shape("box", size=[0.3, 0.2, 0.3])
     press = scene.node(
         plate,
         at=(0.0, HEIGHT + 0.1, 0.0),
-        motion={"isKinematic": True, "linearVelocity": [0.0, -SPEED, 0.0]},
+        motion={"isKinematic": True, "linearVelocity": [0.0, -SPEED, 0.0], **velocity},
     )
     ball = scene.node(
         scene.shape("sphere", radius=RADIUS), at=(0.01, RADIUS, 0.02), motion={"mass": 0.1}
@@ -58,6 +63,44 @@ def test_a_press_does_not_press_a_ball_through_the_floor(rate: int) -> None:
         (issue,) = [issue for issue in scene.issues if issue.code == "SQUEEZED"]
         assert issue.pointer == f"/nodes/{ball}"
         assert issue.values["other"] == press_node
+
+
+@pytest.mark.parametrize("masses", [(0.1, 30.0), (30.0, 0.1)])
+def test_kernels_see_a_press_that_the_user_moves_as_python_does(
+    masses: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mass, by which forces tell how deep they press, is set after kernels have made steps."""
+    content, press_node, ball = press(linearVelocity=[0.0, 0.0, 0.0])
+
+    def course() -> tuple[np.ndarray, list[str], int]:
+        looked = []
+        look = SqueezedBodies.after_step
+        with world(content) as scene, monkeypatch.context() as patch:
+            for mass in masses:
+                scene.set(f"/nodes/{ball}/extensions/KHR_physics_rigid_bodies/motion/mass", mass)
+                scene.step(10)
+            down = [0.0, -SPEED, 0.0]
+            pybullet.resetBaseVelocity(
+                scene.bodies[press_node].body_id, down, physicsClientId=scene.client_id
+            )
+            patch.setattr(
+                SqueezedBodies, "after_step", lambda *given: (looked.append(1), look(*given))
+            )
+            heights = []
+            for _ in range(4 * 240):
+                scene.step()
+                heights.append(scene.world_from_node(ball)[1, 3])
+            codes = [issue.code for issue in scene.issues]
+        return np.array(heights), codes, len(looked)
+
+    heights, codes, looked = course()
+    assert "SQUEEZED" in codes
+    assert heights.min() > 0.5 * RADIUS
+    assert looked < 4 * 240
+    monkeypatch.setattr(CompiledSteps, "are_possible", lambda *_: False)
+    in_python, same_codes, looked = course()
+    assert (codes, looked) == (same_codes, 4 * 240)
+    assert np.array_equal(heights, in_python)
 
 
 def test_the_engine_alone_presses_it_through() -> None:

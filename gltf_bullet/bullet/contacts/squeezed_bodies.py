@@ -21,7 +21,6 @@ from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, warning
 from gltf_bullet.solver.engine.kinematic_bodies import PRESSED, pressed_table
-from gltf_bullet.transforms import FloatArray
 
 SQUEEZED = warning(
     "SQUEEZED",
@@ -44,7 +43,12 @@ class SqueezedBodies:
     """Finds squeezed bodies among the free bodies of one scene."""
 
     def __init__(
-        self, client_id: int, table: FreeTable, body_ids: Sequence[int], pair_rules: PairRules
+        self,
+        client_id: int,
+        table: FreeTable,
+        body_ids: Sequence[int],
+        movers: Collection[int],
+        pair_rules: PairRules,
     ) -> None:
         """Prepare for the free bodies.
 
@@ -52,14 +56,18 @@ class SqueezedBodies:
             client_id: The world.
             table: Their sizes and masses.
             body_ids: Their body ids, in the order of the table.
+            movers: Those of the kinematic ones, whatever animations move besides.
             pair_rules: Pair rules of the scene.
         """
         self._client_id = client_id
         self._rules = pair_rules
-        self.table = table
         self._number_of = {
             body: k for k, body in enumerate(body_ids) if math.isfinite(table.half_thickness[k])
         }
+        self.pressed = pressed_table(max((-1, *movers, *self._number_of)) + 1)
+        """Table by which kernels find out that a mover presses some body deep."""
+        self.pressed.reshape(-1, PRESSED.size)[list(movers), PRESSED.is_mover] = 1.0
+        self.use_table(table)
         self._passing: list[tuple[EngineLink, EngineLink]] = []
         self._reported: set[tuple[int, int]] = set()
         self.issues: tuple[Issue, ...] = ()
@@ -70,18 +78,13 @@ class SqueezedBodies:
         """True if some bodies pass through others at present."""
         return bool(self._passing)
 
-    def pressed(self, movers: Collection[int]) -> FloatArray:
-        """Return the table by which kernels find out that a mover presses some body deep.
-
-        Args:
-            movers: Body ids of the kinematic bodies.
-        """
-        table = pressed_table(max((-1, *movers, *self._number_of)) + 1).reshape(-1, PRESSED.size)
-        table[list(movers), PRESSED.is_mover] = 1.0
+    def use_table(self, table: FreeTable) -> None:
+        """Take other sizes and masses of the same bodies."""
+        self.table = table
+        pressed = self.pressed.reshape(-1, PRESSED.size)  # in place: kernels have its address
         for body, number in self._number_of.items():
-            table[body, PRESSED.depth] = _DEEP * self.table.half_thickness[number]
-            table[body, PRESSED.mass] = self.table.masses[number]
-        return table.ravel()
+            pressed[body, PRESSED.depth] = _DEEP * table.half_thickness[number]
+            pressed[body, PRESSED.mass] = table.masses[number]
 
     def after_step(self, movers: Mapping[int, int], time_step: float) -> None:
         """Let bodies pass that the last step has squeezed; let pairs collide that are apart again.

@@ -257,9 +257,10 @@ class ArticulationSet(JointedLinks):
         anchor.position[:], anchor.rotation_xyzw[:] = position, rotation_xyzw
         anchor.velocity[:] = velocity
 
-    def is_anchor_unaccelerated(self, node: int) -> bool:
-        """Return True if the velocity of a moving anchor was the same when it was set before."""
-        return not self._anchors[node].acceleration.any()
+    def does_anchor_rest(self, node: int) -> bool:
+        """Return True if a moving anchor was set at rest, and rested when it was set before."""
+        anchor = self._anchors[node]
+        return not (anchor.velocity.any() or anchor.acceleration.any())
 
     def tighten_loops(self) -> None:
         """Shift the constraints of open loops before the step, unless kernels have done it."""

@@ -87,6 +87,10 @@ class MovingAnchors:
         for number, node in enumerate(self._bases):
             self._note_rest(number, node)
 
+    def forget_rest(self) -> None:
+        """Let Python set all anchors in the next step, as a restored state has others."""
+        self.rest[:] = -1.0
+
     @property
     def may_rest(self) -> bool:
         """True if all anchors are bodies, which may rest."""
@@ -94,12 +98,13 @@ class MovingAnchors:
 
     def _note_rest(self, number: int, node: int) -> None:
         """Note the state of an anchor for kernels: one that does not rest is left to Python."""
-        body, _ = self._link_of(node)
-        pose = pybullet.getBasePositionAndOrientation(body, self._client_id)
-        velocity = pybullet.getBaseVelocity(body, self._client_id)
-        at, state = ANCHOR.size * number, (*pose[0], *pose[1], *velocity[0], *velocity[1])
-        rests = not any(state[7:]) and self._articulations.is_anchor_unaccelerated(node)
-        self.rest[at : at + ANCHOR.size] = (body, *state) if rests else -1.0
+        rest = self.rest[ANCHOR.size * number :][: ANCHOR.size]
+        rest[:] = -1.0
+        if self._articulations.does_anchor_rest(node):
+            body, _ = self._link_of(node)
+            pose = pybullet.getBasePositionAndOrientation(body, self._client_id)
+            velocity = pybullet.getBaseVelocity(body, self._client_id)
+            rest[:] = (body, *pose[0], *pose[1], *velocity[0], *velocity[1])
 
     def _body_motion(self, node: int, time_step: float) -> _Motion:
         com, rotation, linear, angular = link_state(self._client_id, *self._link_of(node))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
 
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
@@ -33,7 +31,6 @@ class CompiledSteps:
         slip: FloatArray,
         anchors: MovingAnchors,
         squeezed: SqueezedBodies | None,
-        movers: Collection[int],
         *,
         needs_python: bool,
     ) -> None:
@@ -48,7 +45,6 @@ class CompiledSteps:
             slip: Table of the bodies whose friction follows their slip.
             anchors: Its moving attachments.
             squeezed: Its bodies that kinematic ones may squeeze.
-            movers: Body ids of these kinematic ones.
             needs_python: True if free bodies or gravity need Python around each step.
         """
         self.settings: EngineSettings | None = None
@@ -61,7 +57,7 @@ class CompiledSteps:
         self._slip = slip
         self._squeezed = squeezed
         self._rest = anchors.rest
-        self._pressed = np.zeros(0) if squeezed is None else squeezed.pressed(movers)
+        self._pressed = np.zeros(0) if squeezed is None else squeezed.pressed
         self._has_joints = articulations.is_any
         self.have_triggers = not triggers.is_idle
         """True if triggers watch the steps."""

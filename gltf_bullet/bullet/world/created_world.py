@@ -313,7 +313,9 @@ class CreatedWorld:
             return None
         if not self.free.table.is_dynamic.any():
             return None
-        return SqueezedBodies(self.client_id, self.free.table, self.free.ids, self.pair_rules)
+        movers = [self.free.id_of_node[node] for node in self._kinematic_nodes]
+        free = self.free
+        return SqueezedBodies(self.client_id, free.table, free.ids, movers, self.pair_rules)
 
     @cached_property
     def _kinematic_nodes(self) -> list[int]:
@@ -364,7 +366,6 @@ class CreatedWorld:
         return CompiledSteps(
             self.articulations, self.kinematic_targets, self.triggers, self.fast, self.softness,
             self._links.slip_table, self.anchors, self.squeezed,
-            [self.free.id_of_node[node] for node in self._kinematic_nodes],
             needs_python=self.gravity is not None or self.free.are_cruising,
         )  # fmt: skip
 

@@ -72,7 +72,7 @@ class EngineWorld(RestorableWorld):
     def _set_table(self, table: FreeTable) -> None:
         self.free.motion.set_table(table)
         if self.squeezed is not None:
-            self.squeezed.table = table
+            self.squeezed.use_table(table)
 
     def change_masses(self, before: PhysicsScene, physics: PhysicsScene) -> bool:
         """Set other masses, all or none; return False if other bodies are needed for them."""

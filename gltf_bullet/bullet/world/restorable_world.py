@@ -75,6 +75,7 @@ class RestorableWorld(CreatedWorld):
 
     def restore(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> None:
         """Restore a state: the whole world by the engine's snapshot, or our own bodies only."""
+        self.anchors.forget_rest()
         if self.squeezed is not None:
             self.squeezed.restore(state.squeezed, self._created)
         if not self._restore_changes(state, engine):

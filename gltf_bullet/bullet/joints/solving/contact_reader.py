@@ -458,7 +458,7 @@ def _free_body(
         return _WORLD_BODY
     owner = reader.owners.get(body)
     factor = 1.0 if owner is None else owner.gravity_factor.get(body, 1.0)
-    x, y, z = [factor * dt * part for part in gravity]
+    x, y, z = [factor * (dt * part) for part in gravity]  # as kernels do, to the bit
     is_rigid = owner is not None and body in owner.gravity_factor
     values, _ = read_free_body(reader.client_id, body, link, (x, y, z), is_rigid=is_rigid)
     gain: Sequence[float] = (x, y, z, 0.0, 0.0, 0.0)
