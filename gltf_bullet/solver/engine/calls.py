@@ -54,6 +54,12 @@ class Engine:
     """1 if the engine is in this very thread, so that an answer is there at once."""
     scratch_address: int
     """Address of the scratch below."""
+    knows_stream: int
+    """1 if answers can be read where the engine has written them, :data:`_STREAM` bytes behind the
+    status; else the client copies them first, 30 KB each.
+    """
+    status_place: int
+    """Address of the client's status, 0 before it has told it in the present call."""
     can_submit: int = _function("b3CanSubmitCommand")
     submit_and_wait: int = _function("b3SubmitClientCommandAndWaitStatus")
     submit: int = _function("b3SubmitClientCommand")
@@ -136,6 +142,10 @@ ROLLING = 12
 """Likewise of the rolling friction, which the spinning friction follows."""
 DAMPING = 18
 """Likewise of the damping of turns, which that of motion follows."""
+_STREAM = 0xAAE8
+"""Distance of the stream of answers from the status in a ``PhysicsDirectInternalData``."""
+_CACHE = _STREAM + 0x800310
+"""Likewise of the copy of the last state of a body."""
 _COORDINATES = 128
 """``MAX_DEGREE_OF_FREEDOM``: room for so many numbers in each table of a body's state."""
 _MOTOR_FORCES = 7 * _COORDINATES
@@ -259,6 +269,7 @@ def begin_call(engine: Engine) -> int:
     Whatever was read in earlier calls is outdated.
     """
     engine.moment += 1
+    engine.status_place = 0
     client = words_at(engine.client_place, 1)[0]
     if client == 0 or low_half(call(engine.can_submit, (client,))) == 0:
         return 0
@@ -285,6 +296,8 @@ def read_settings(engine: Engine, client: int) -> bool:
     at = engine.scratch_address
     if low_half(call(engine.settings, (status, at + 64))) == 0:
         return False
+    if engine.knows_stream:
+        engine.status_place = status
     # b3PhysicsSimulationParameters: time step, time, gravity [3], substeps (32 bits), ...
     engine.scratch[0] = engine.scratch[8]
     for k in range(3):
@@ -391,7 +404,17 @@ def ask_state(engine: Engine, client: int, body: int) -> int:
     Returns:
         The status, 0 if the engine does not answer.
     """
-    return int(_state_of(engine, client, call(engine.state_command, (client, body))))
+    if engine.knows_stream and engine.status_place == 0 and not read_settings(engine, client):
+        return 0
+    command, status = call(engine.state_command, (client, body)), engine.status_place
+    if status == 0:
+        return int(_state_of(engine, client, command))
+    call(engine.submit, (client, command))
+    if low_half(call(engine.status, (status,))) != _STATE_COMPLETED:
+        return 0
+    for k in range(3):
+        engine.scratch[k] = status + _STREAM + 8 * _COORDINATES * k
+    return int(status)
 
 
 @kernel
@@ -410,6 +433,8 @@ def _state_of(engine: Engine, client: int, command: int) -> int:
         return 0
     at = engine.scratch_address
     call(engine.state, (status, 0, 0, 0, 0, at, at + 8, at + 16))
+    if engine.is_direct and engine.scratch[0] - status == _CACHE:
+        engine.knows_stream = 1
     return int(status)
 
 
