@@ -114,13 +114,25 @@ def _bench_steps(repeats: int, as_json: bool) -> None:
         print_table(
             console(),
             f"Steps from {after} s on: " + ", ".join(f"{k} {v:.3g}" for k, v in found.items()),
-            ("File", "Bodies>", "Joints>", "Triggers>", "Ours [us]>", "Bare [us]>", "Ratio>"),
+            (
+                "File",
+                "Bodies>",
+                "Joints>",
+                "Triggers>",
+                "Driven>",
+                "Fast>",
+                "Ours [us]>",
+                "Bare [us]>",
+                "Ratio>",
+            ),
             (
                 (
                     t.name,
                     t.bodies,
                     t.joints,
                     t.triggers,
+                    t.driven,
+                    t.fast,
                     f"{t.ours:.1f}",
                     f"{t.bare:.1f}",
                     f"{t.ours / t.bare:.1f}",
