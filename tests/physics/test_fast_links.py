@@ -10,10 +10,10 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.exchange.library import SWITCH
-from gltf_bullet.bullet.joints import joint_steps
+from gltf_bullet.bullet.joints.solving import scene_islands
 from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.solver.outcomes import NOT_CONVERGED
-from gltf_bullet.solver.scene_table import SCENE
+from gltf_bullet.solver.scene_table import SOLVE_FINISH
 from tests.physics.rings import even_ring
 from tests.physics.scenes import Jointed, world
 
@@ -169,19 +169,18 @@ def test_steps_that_are_too_long_are_divided_and_named_once() -> None:
 
 def test_forces_that_were_not_found_are_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is known that the solve does not settle for: its report is made up."""
-    solve = joint_steps.solve
+    solve = scene_islands.solve
     monkeypatch.setenv(SWITCH, "0")
 
-    def unsettled(table: IntTable, *arguments: object) -> int:
+    def unsettled(table: IntTable, stages: int, *arguments: object) -> int:
         islands = scene.core.world.articulations.solver.islands
-        found = int(solve(table, *arguments))  # type: ignore[arg-type]
+        found = int(solve(table, stages, *arguments))  # type: ignore[arg-type]
         islands.record.unconverged_label = 0
-        table[:, SCENE.status] |= NOT_CONVERGED
-        return found
+        return found | NOT_CONVERGED if stages & SOLVE_FINISH else found
 
     content, bodies = two_slides(1.0)
     with world(content, rate=60) as scene:
-        monkeypatch.setattr(joint_steps, "solve", unsettled)
+        monkeypatch.setattr(scene_islands, "solve", unsettled)
         scene.step(3)
         [issue] = [issue for issue in scene.issues if issue.code == "FORCES_NOT_FOUND"]
     assert issue.pointer == f"/nodes/{bodies[0]}"

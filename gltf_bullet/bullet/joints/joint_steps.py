@@ -31,8 +31,7 @@ from gltf_bullet.solver.engine.stepping import (
     advance,
     advance_worlds,
 )
-from gltf_bullet.solver.entries import prepare, solve
-from gltf_bullet.solver.scene_table import PREPARE_ROWS, SCENE, SOLVE_ALL
+from gltf_bullet.solver.scene_table import SCENE
 
 _RETRY_INTERVAL = 8
 """Number of steps after which kernels try again to follow the contacts of a scene."""
@@ -284,46 +283,26 @@ def _solve_in_python(solvers: Sequence[JointSolver], dt: float, gravity: Sequenc
         contacts = WorldContacts(solvers[0].client_id)
         for reader in solver_of:
             contacts.give(reader)
-    alone: list[JointSolver] = []
     solved: set[JointSolver] = set()
     for solver in solver_of.values():
         if solver in solved:
             continue
+        joined: dict[int, JointSolver] = {}
         touching = solver.find_contacts(dt, gravity)
         if touching is None:
-            alone.append(solver)
             solver.contacts.is_reached = False
-            continue
-        joined = {}
-        for number, reader in enumerate(touching.readers, start=1):
+        for number, reader in enumerate(touching.readers if touching else (), start=1):
             reader.is_reached = reader.only_transmits_forces
             other = solver_of.get(reader)
-            is_free = other is not None and other not in solved and other not in alone
-            if other is not None and is_free and touching.reaches_all(number):
+            if other and other not in solved and touching and touching.reaches_all(number):
                 other.read_for_other_solve()
                 joined[number] = other
-        found = solver.solve_touching(touching, dt, gravity, joined)
+        found = solver.solve(touching, dt, gravity, joined)
         for one, status in found:
             one.require_finite(status)
         for one, status in found:
             one.finish(status, dt, gravity)
             solved.add(one)
-    if alone:
-        _solve_alone(alone, dt, gravity)
-
-
-def _solve_alone(solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]) -> None:
-    """Solve scenes without contacts in one call."""
-    table = np.concatenate([solver.row for solver in solvers])
-    prepare(table, PREPARE_ROWS, 0, 0, dt, *gravity)
-    solve(table, SOLVE_ALL, 0, 0, 0, dt)
-    statuses: list[int] = table[:, SCENE.status].tolist()
-    for k, solver in enumerate(solvers):
-        if statuses[k] == outcomes.NEEDS_ROOM:
-            statuses[k] = solver.islands.solve_alone(dt)
-        solver.require_finite(statuses[k])
-    for solver, status in zip(solvers, statuses, strict=True):
-        solver.finish(status, dt, gravity)
 
 
 def _transmitting_last(solvers: Iterable[JointSolver]) -> list[JointSolver]:

@@ -336,18 +336,20 @@ class JointSolver:
             if self.arena.record(articulation.record).closure_count
         ]
 
-    def solve_touching(
+    def solve(
         self,
-        touching: Touching,
+        touching: Touching | None,
         dt: float,
         gravity: Sequence[float],
         joined: Mapping[int, JointSolver] = MappingProxyType({}),
     ) -> list[tuple[JointSolver, int]]:
-        """Solve a scene with contacts; return its outcome and those of the joined scenes.
+        """Solve a scene, ``touching`` its contacts; return its outcome and those of joined scenes.
 
         ``joined``: solvers of scenes that take their own forces from this solve, by their numbers
         in ``touching``, after :meth:`read_for_other_solve`.
         """
+        if touching is None:
+            return [(self, self.islands.solve_alone(dt, gravity))]
         arenas = {k: solver.arena for k, solver in joined.items()}
         status, others = self.islands.solve_touching(touching, dt, gravity, arenas)
         return [(self, status), *((solver, others[k]) for k, solver in joined.items())]

@@ -117,8 +117,9 @@ class SceneIslands:
 
     # --- the solve ----------------------------------------------------------------------------
 
-    def solve_alone(self, dt: float) -> int:
-        """Solve a prepared scene without contacts; return the outcome."""
+    def solve_alone(self, dt: float, gravity: Sequence[float]) -> int:
+        """Solve a scene without contacts; return the outcome."""
+        prepare(self.row, PREPARE_ROWS, 0, 0, dt, *gravity)
         while (status := int(solve(self.row, SOLVE_ALL, 0, 0, 0, dt))) == outcomes.NEEDS_ROOM:
             self.make_room()
         return status
