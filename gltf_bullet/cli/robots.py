@@ -65,7 +65,7 @@ def parse_servo(text: str | None, path: Path) -> Servo | None:
 
 def is_robot(path: Path) -> bool:
     """Return True if a file must be converted first: a .urdf, .sdf, MJCF .xml or a USD stage."""
-    from gltf_bullet.convert.urdf_repairs import ROBOT_SUFFIXES
+    from gltf_bullet.convert import ROBOT_SUFFIXES
     from gltf_bullet.convert.usd import USD_SUFFIXES
 
     return path.suffix.lower() in (*ROBOT_SUFFIXES, *USD_SUFFIXES)

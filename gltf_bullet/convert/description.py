@@ -6,17 +6,16 @@ Frames are right-handed with either axis up; shapes are Bullet's: round ones are
 from __future__ import annotations
 
 import enum
-import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import numpy as np
 from msgspec import Struct
 from msgspec import field as msgspec_field
 
 from gltf_bullet.cached_properties import cached_property
+from gltf_bullet.digests import digest_of
 from gltf_bullet.model import CollisionFilter, Joint, JointDescription, PhysicsMaterial
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose, Vec3
 
@@ -38,10 +37,8 @@ class MeshGeometry:
     @cached_property
     def content(self) -> bytes:
         """A digest of everything but the name."""
-        digest = hashlib.sha256()
-        for array in (self.points, self.triangles, self.normals, self.uvs):
-            digest.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
-        return digest.digest()
+        arrays = (self.points, self.triangles, self.normals, self.uvs)
+        return digest_of(*(b"-" if array is None else array.tobytes() for array in arrays))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MeshGeometry) and self.content == other.content

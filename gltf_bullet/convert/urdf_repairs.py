@@ -94,8 +94,6 @@ def _three(text: str) -> Vec3:
 
 # --- Parsed texts of robots: their format, or the reason why they have none -----------------------
 
-ROBOT_SUFFIXES: Final = (".urdf", ".xml", ".mjcf", ".sdf")
-
 _FORMATS: Final = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}
 
 

@@ -6,7 +6,6 @@ without findings are cached, since findings point into the file.
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.digests import digest_of
 from gltf_bullet.disk_cache import read_entry, write_entry
 from gltf_bullet.errors import GltfBulletError
 from gltf_bullet.gltf.document import Document
@@ -81,9 +81,8 @@ class BakedFiles:
     def _path(self, content: object) -> Path | None:
         if self._document is None:
             return None
-        digest = hashlib.blake2b(self._document, digest_size=16)
-        digest.update(repr(content).encode())
-        return self._folder / f"{digest.hexdigest()}-{_RECIPE}.meshes"
+        name = digest_of(self._document, repr(content).encode()).hex()
+        return self._folder / f"{name}-{_RECIPE}.meshes"
 
     def _meshes(self, entry: memoryview) -> list[VisualMesh]:
         at = 8 + int.from_bytes(entry[:8], "little")
@@ -138,12 +137,10 @@ def _content_digest(document: Document) -> bytes | None:
         root = msgspec.json.encode(document.json)
     except (GltfBulletError, TypeError, ValueError, OverflowError):
         return None
-    digest = hashlib.blake2b(repr(document.limits).encode(), digest_size=16)
-    digest.update(root)
+    parts: list[bytes | memoryview] = [repr(document.limits).encode(), root]
     for buffer in buffers:
-        digest.update(len(buffer).to_bytes(8, "little"))
-        digest.update(buffer)
+        parts += [len(buffer).to_bytes(8, "little"), buffer]
     for k, image in enumerate(document.objects("images")):
         if "uri" in image:
-            digest.update(image_bytes(document, k, Diagnostics()) or b"")
-    return digest.digest()
+            parts.append(image_bytes(document, k, Diagnostics()) or b"")
+    return digest_of(*parts)

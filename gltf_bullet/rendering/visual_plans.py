@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from gltf_bullet.cached_properties import cached_property
+from gltf_bullet.digests import digest_of
 from gltf_bullet.records import replace
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3
 
@@ -30,12 +30,8 @@ class Texture:
         """Take over ``pixels``, shape [height, width, 3]; ``digest`` if it is known."""
         self.pixels = np.ascontiguousarray(pixels)
         self.pixels.setflags(write=False)
-        self.digest = digest or self._digest()
-
-    def _digest(self) -> bytes:
-        digest = hashlib.blake2b(repr(self.pixels.shape).encode(), digest_size=16)
-        digest.update(self.pixels.tobytes())
-        return digest.digest()
+        shape = repr(self.pixels.shape).encode()
+        self.digest = digest or digest_of(shape, self.pixels.tobytes())
 
     @property
     def size(self) -> int:
@@ -89,18 +85,12 @@ class VisualMesh:
         self.part_of_triangle = part_of_triangle
         for array in self._arrays:
             array.setflags(write=False)
-        self.digest = digest or self._digest()
+        look = repr((self.color, self.texture and self.texture.digest)).encode()
+        self.digest = digest or digest_of(look, *(array.tobytes() for array in self._arrays))
 
     @property
     def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
         return self.points, self.normals, self.triangles, self.uvs, self.part_of_triangle
-
-    def _digest(self) -> bytes:
-        look = repr((self.color, self.texture and self.texture.digest))
-        digest = hashlib.blake2b(look.encode(), digest_size=16)
-        for array in self._arrays:
-            digest.update(array.tobytes())
-        return digest.digest()
 
     @property
     def is_transparent(self) -> bool:

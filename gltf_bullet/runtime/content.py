@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from gltf_bullet.convert import ROBOT_SUFFIXES
 from gltf_bullet.convert.servo import default_servo
-from gltf_bullet.convert.urdf_repairs import ROBOT_SUFFIXES
 from gltf_bullet.convert.usd import USD_SUFFIXES
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, Severity, note, with_names
 from gltf_bullet.dialects.assemble import read_physics

@@ -65,15 +65,15 @@ class NodeSync:
         self._maps_of = maps_of
         self._local = local
         self._world_from_asset = world_from_asset
-        self.moving_nodes: IntArray = np.union1d(body_nodes, np.flatnonzero(animated))
+        simulated = self._is_body = np.zeros(len(tree), dtype=bool)
+        simulated[body_nodes] = True
+        self.moving_nodes: IntArray = np.flatnonzero(simulated | animated)
         """Nodes that physics or an animation sets, ascending; others follow their parents."""
         self._world: FloatArray = frames.world_from_node.copy()
         self._read = read
         self.is_stale = False
         """True if bodies have moved since the last update, which the next read does."""
         self._parts: dict[int, tuple[bytes, Parts]] = {}
-        simulated = self._is_body = np.zeros(len(tree), dtype=bool)
-        simulated[body_nodes] = True
         below = tree.nearest_at_or_above(simulated | animated) >= 0
         self._levels: list[tuple[IntArray, IntArray, FloatArray | None]] = []
         for nodes in tree.levels:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from gltf_bullet.bullet.bodies.multibody import mass_at_first
 from gltf_bullet.bullet.kept_files import kept_file
 from gltf_bullet.bullet.rendering.visuals import NOTHING, LinkLook
 from gltf_bullet.bullet.shapes.engine_shapes import OBJ_SCALE, hulls_of, parts_obj
+from gltf_bullet.digests import digest_of
 from gltf_bullet.planning.body_plans import ENGINE_FRICTION
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
 from gltf_bullet.planning.shapes.shape_plans import (
@@ -193,7 +193,7 @@ def _link(
 
 def _material(look: LinkLook) -> str:
     color = " ".join(f"{value:g}" if value in (0.0, 1.0) else repr(value) for value in look.color)
-    name = hashlib.blake2b(color.encode(), digest_size=4).hexdigest()
+    name = digest_of(color.encode()).hex()
     return f'<material name="{name}"><color rgba="{color}"/></material>'
 
 
@@ -237,7 +237,7 @@ def _geometries(shapes: Sequence[PlacedShape], folder: Path, *, may_be_prisms: b
 
 def _hull_mesh(parts: Sequence[FloatArray], folder: Path) -> str:
     content = parts_obj(parts).encode()
-    digest = hashlib.blake2b(content, digest_size=16).digest()
+    digest = digest_of(content)
     path = kept_file(folder, digest, ".obj", lambda: content)
     scale = f"{OBJ_SCALE!r} {OBJ_SCALE!r} {OBJ_SCALE!r}"
     return f'<mesh filename={_quoted(path)} scale="{scale}"/>'

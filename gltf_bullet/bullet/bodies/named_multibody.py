@@ -7,7 +7,6 @@ about ``loadURDF``'s own cost. Shapes are not shared between such bodies.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -37,6 +36,7 @@ from gltf_bullet.bullet.session import is_headless
 from gltf_bullet.bullet.shapes.engine_shapes import (
     margin_of,
 )
+from gltf_bullet.digests import digest_of
 from gltf_bullet.disk_cache import is_kept
 from gltf_bullet.errors import EngineError
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
@@ -117,7 +117,7 @@ def describe_multibody(
         names=names,
         text=text,
         folder=str(folder),
-        digest=hashlib.blake2b(text.encode(), digest_size=16).digest(),
+        digest=digest_of(text.encode()),
         flags=flags,
         is_centred=spec.base_from_inertial == IDENTITY_POSE,
         inertias=tuple(entry for entry in spec.inertias if not is_valid_inertia(entry[1])),

@@ -6,7 +6,6 @@ once per machine. ``GLTF_BULLET_CACHE`` or ``LoadOptions.cache_folder`` moves th
 
 from __future__ import annotations
 
-import hashlib
 import io
 import signal
 import sys
@@ -21,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from gltf_bullet.digests import digest_of
 from gltf_bullet.disk_cache import cache_folder, write_file
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.hulls import convex_hull
@@ -192,7 +192,7 @@ def _name_in_cache(mesh: TriangleSet, options: LoadOptions) -> str:
         )
     )
     content = (mesh.digest + settings).encode()
-    return hashlib.blake2b(content, digest_size=16).hexdigest() + ".npz"
+    return digest_of(content).hex() + ".npz"
 
 
 def _run(mesh: TriangleSet, options: LoadOptions) -> Decomposition:

@@ -6,7 +6,6 @@ All sizes are final: node scale is baked in. Round shapes are along +Y here as i
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from gltf_bullet.digests import digest_of
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3
 
 
@@ -25,7 +25,7 @@ class PointSet:
     def __init__(self, points: npt.ArrayLike) -> None:
         self.points: FloatArray = np.array(points, dtype=np.float64).reshape(-1, 3)
         self.points.setflags(write=False)
-        self._digest = hashlib.blake2b(self.points.tobytes(), digest_size=16).digest()
+        self._digest = digest_of(self.points.tobytes())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PointSet) and self._digest == other._digest
@@ -49,9 +49,7 @@ class TriangleSet:
         self.triangles: npt.NDArray[np.int64] = np.array(triangles, dtype=np.int64).reshape(-1, 3)
         self.points.setflags(write=False)
         self.triangles.setflags(write=False)
-        content = hashlib.blake2b(self.points.tobytes(), digest_size=16)
-        content.update(self.triangles.tobytes())
-        self._digest = content.digest()
+        self._digest = digest_of(self.points.tobytes(), self.triangles.tobytes())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TriangleSet) and self._digest == other._digest
