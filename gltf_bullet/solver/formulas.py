@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from gltf_bullet.numba_aot import (
     IntTable,
-    call,
     doubles_at,
     entry,
     floats_at,
@@ -26,8 +25,8 @@ from gltf_bullet.solver.engine.calls import (
     ask_state,
     begin_call,
     copy_floats,
+    copy_link,
     engine_at,
-    low_half,
 )
 from gltf_bullet.solver.tables import offsets
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -190,13 +189,8 @@ def _read_body(engine: Engine, client: int, reads: IntArray, at: int, numbers: F
         copy_floats(u + 8 * reads[at + JOINT.velocity_at], 1, numbers, reads[at + JOINT.velocity])
         at += JOINT.size
     for _ in range(links):
-        here, state = engine.scratch_address + 64, reads[at + LINK.state]
-        if low_half(call(engine.link_state, (client, status, reads[at], here))) == 0:
+        if not copy_link(engine, client, status, reads[at], numbers, reads[at + LINK.state]):
             return False
-        # A b3LinkState begins with the poses of the centre of mass, in the world and in the link,
-        # and of the link's frame, 7 numbers each; velocity and spin follow.
-        copy_floats(here, 7, numbers, state)
-        copy_floats(here + 8 * 21, 6, numbers, state + 7)
         at += LINK.size
     return True
 

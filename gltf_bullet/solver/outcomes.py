@@ -27,7 +27,7 @@ SENSED = 1 << 6
 WENT_FAR = 1 << 17
 """Free bodies may have passed something: their table marks which."""
 SLIDES = 1 << 18
-"""Bodies begin or end to slide: the table of slip says which coefficients change."""
+"""Bodies slide whose contact points keep an earlier coefficient: see the table of slip."""
 PRESSES = 1 << 19
 """A kinematic body presses a free one deep."""
 NEEDS_ROOM = 1 << 7

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -113,6 +114,17 @@ def test_the_engine_is_told_the_same_with_and_without_python(
     name: str, least: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert assert_alike(name, monkeypatch) >= least
+
+
+@needs_library
+def test_limbs_that_slide_are_seen_by_kernels_as_by_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = json.loads((ASSETS / "walker.gltf").read_text())
+    materials = file["extensions"]["KHR_physics_rigid_bodies"]["physicsMaterials"]
+    for material in materials:
+        material |= {"staticFriction": 0.9, "dynamicFriction": 0.3}
+    assert assert_alike(json.dumps(file).encode(), monkeypatch, steps=90) >= 80
 
 
 @needs_library

@@ -2,7 +2,7 @@
 
 KHR_physics_rigid_bodies, "Physics Materials": the coefficient follows the relative velocity of the
 surfaces. Only bodies whose two coefficients differ towards some partner are processed, by kernels
-(``solver.engine.slip``); Python acts where a coefficient changes.
+(``solver.engine.slip``); Python acts where the engine keeps contact points with an earlier one.
 """
 
 from __future__ import annotations
@@ -124,6 +124,7 @@ class SlipFriction:
         links: FloatArray = np.zeros((len(own), LINK.size))
         links[:, LINK.link] = [link for _, link in own]
         links[:, LINK.surface] = [self._row_of[link] for link in own]
+        links[:, LINK.friction] = [self._surface_of[link].friction for link in own]
         links[:, LINK.gain] = links[:, LINK.wanted] = 1.0
         first = HEADER.size + table.size
         self._bodies = {body: HEADER.size + BODY.size * k for k, body in enumerate(bodies)}
@@ -161,7 +162,7 @@ class SlipFriction:
             self._apply()
 
     def _look(self, time_step: float, gravity: Vec3) -> None:
-        """Do what the kernels do, also for links beyond the base."""
+        """Find who slides, as kernels do."""
         values, rows = self.values, python_contacts(self._client_id).reshape(-1, ROW_SIZE)
         begin(values)
         states: dict[EngineLink, FloatArray] = {}

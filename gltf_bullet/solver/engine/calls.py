@@ -97,6 +97,8 @@ class Engine:
     user_data: int = _function("b3GetUserData")
     dynamics_command: int = _function("b3GetDynamicsInfoCommandInit")
     dynamics: int = _function("b3GetDynamicsInfo")
+    surface_command: int = _function("b3InitChangeDynamicsInfo")
+    set_friction: int = _function("b3ChangeDynamicsInfoSetLateralFriction")
     change_command: int = _function("b3InitChangeUserConstraintCommand")
     change_pivot: int = _function("b3InitChangeUserConstraintSetPivotInB")
     known: IntArray = cells(5)
@@ -424,6 +426,32 @@ def ask_links(engine: Engine, client: int, body: int) -> int:
     call(engine.with_velocities, (command, 1))
     call(engine.with_kinematics, (command, 1))
     return int(_state_of(engine, client, command))
+
+
+@kernel
+def copy_link(
+    engine: Engine, client: int, status: int, link: int, floats: FloatArray, state: int
+) -> bool:
+    """Take pose, velocity and spin [13] of a link's centre of mass from an answer.
+
+    ``status``: what :func:`ask_links` returned.
+    """
+    here = engine.scratch_address + 64
+    if low_half(call(engine.link_state, (client, status, link, here))) == 0:
+        return False
+    # A b3LinkState begins with the poses of the centre of mass, in the world and in the link, and
+    # of the link's frame, 7 numbers each; velocity and spin follow.
+    copy_floats(here, 7, floats, state)
+    copy_floats(here + 8 * 21, 6, floats, state + 7)
+    return True
+
+
+@kernel
+def change_friction(engine: Engine, client: int, body: int, link: int, friction: float) -> None:
+    """Give a link another lateral friction."""
+    command = call(engine.surface_command, (client,))
+    call(engine.set_friction, (command, body, link, friction))
+    submit(engine, client, command)
 
 
 @kernel

@@ -1,8 +1,8 @@
 """Friction by slip: it follows the speed of surfaces along each other.
 
 One table holds the bodies of a scene whose static and dynamic friction differ. After an engine step
-the contacts are read once, and Python is asked only where a coefficient changes: it gives the
-engine the new one (``bullet.contacts.slip_friction``).
+the contacts are read once, and the engine is given the coefficients that change; Python is asked
+only where it keeps contact points with an earlier one (``bullet.contacts.slip_friction``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine.calls import (
     POINT_WORDS,
     Engine,
+    ask_links,
     begin_call,
+    change_friction,
+    copy_link,
     copy_point,
     engine_at,
     find_contacts,
@@ -34,6 +37,7 @@ HOLD = 0.02
 _CERTAIN = 4.0
 """Multiple of the threshold above which it applies at once: thrown bodies never stick."""
 LOOK = 2.0
+_NOBODY = -2.0
 _FORCE = 20
 _POINT, _NORMAL = 4, 10
 """Places in a contact's row: see ``calls.copy_point``."""
@@ -48,8 +52,10 @@ class _Header(NamedTuple):
     surface_count: int = 1
     is_due: int = 1
     """1 if Python has something to do, LOOK if it has to look itself."""
-    other: int = 13
-    """Scratch: position, rotation, velocity and spin of a partner."""
+    first: int = 15
+    """Body and link of the first side of a contact; position, rotation, velocity and spin."""
+    second: int = 15
+    """Likewise of the second side."""
     contact: int = ROW_SIZE
     """Scratch for a contact."""
     size: int = 0
@@ -68,9 +74,6 @@ class _Body(NamedTuple):
     """Time for which it has had contacts [s]; negative: for which it has had none."""
     slip: int = 1
     """The fastest slip of its contacts in the step [m/s], -1 without any."""
-    is_read: int = 1
-    state: int = 13
-    """Position, rotation, velocity and spin."""
     size: int = 0
 
 
@@ -80,8 +83,10 @@ class _Link(NamedTuple):
     link: int = 1
     surface: int = 1
     """Row of its surface in the table of pairs."""
+    friction: int = 1
+    """The dynamic coefficient."""
     gain: int = 1
-    """Factor on the dynamic coefficient."""
+    """Factor on it."""
     wanted: int = 1
     """The factor from now on."""
     is_stale: int = 1
@@ -157,9 +162,9 @@ def surface_of(values: FloatArray, number: int, link: int) -> int:
 def begin(values: FloatArray) -> None:
     """Forget the contacts of the last step."""
     values[HEADER.is_due] = 0.0
+    values[HEADER.first], values[HEADER.second] = _NOBODY, _NOBODY
     for k in range(int(values[HEADER.body_count])):
-        body = HEADER.size + BODY.size * k
-        values[body + BODY.slip], values[body + BODY.is_read] = -1.0, 0.0
+        values[HEADER.size + BODY.size * k + BODY.slip] = -1.0
     for k in range(int(values[HEADER.link_count])):
         values[_first_link(values) + LINK.size * k + LINK.rest] = -1.0
 
@@ -264,26 +269,54 @@ def slip_speed(values: FloatArray, one: int, rows: FloatArray, other: FloatArray
 
 
 @kernel
-def _state_of(engine: Engine, client: int, values: FloatArray, body: int, number: int) -> int:
-    """Return the place of a body's state, read at most once a step; -1: no answer."""
-    at = body + BODY.state if body >= 0 else HEADER.other
-    if body < 0 or values[body + BODY.is_read] == 0.0:
-        if not read_pose(engine, client, number, values, at, at + 7):
-            return -1
-        if body >= 0:
-            values[body + BODY.is_read] = 1.0
-    return at
+def _has_state(
+    engine: Engine, client: int, values: FloatArray, side: int, body: int, link: int
+) -> bool:
+    """Have the state of a link (-1: the base) at a side of a contact; ``False``: no answer."""
+    if values[side] == body and values[side + 1] == link:
+        return True
+    values[side], values[side + 1] = _NOBODY, link
+    if link < 0:
+        if not read_pose(engine, client, body, values, side + 2, side + 9):
+            return False
+    else:
+        status = ask_links(engine, client, body)
+        if status == 0 or not copy_link(engine, client, status, link, values, side + 2):
+            return False
+    values[side] = body
+    return True
+
+
+@kernel
+def _give_factors(engine: Engine, client: int, values: FloatArray) -> bool:
+    """Give the engine the factors that have changed; ``True`` if kept points have earlier ones."""
+    is_due = False
+    for k in range(int(values[HEADER.body_count])):
+        body = HEADER.size + BODY.size * k
+        first = _first_link(values) + LINK.size * int(values[body + BODY.first_link])
+        for m in range(int(values[body + BODY.link_count])):
+            link = first + LINK.size * m
+            wanted = values[link + LINK.wanted]
+            if wanted != values[link + LINK.gain]:
+                friction = values[link + LINK.friction] * wanted
+                number = int(values[link + LINK.link])
+                change_friction(engine, client, int(values[body]), number, friction)
+                values[link + LINK.gain], values[link + LINK.is_stale] = wanted, 1.0
+            if values[body + BODY.touched] < 0.0:
+                values[link + LINK.is_stale] = 0.0
+            is_due |= values[link + LINK.is_stale] != 0.0 and values[body + BODY.touched] >= HOLD
+    return is_due
 
 
 @kernel
 def watch_slip(
     engine: Engine, client: int, values: FloatArray, dt: float, gx: float, gy: float, gz: float
 ) -> int:
-    """Find who slides after an engine step.
+    """Find who slides after an engine step, and give the engine the coefficients for the next one.
 
     Returns:
-        1 if Python has something to do, 0 if not, -1 if it has to look itself: links of more than
-        a base touch, or the engine does not answer.
+        1 if Python has something to do, 0 if not, -1 if it has to look itself: the engine does not
+        answer.
     """
     if len(values) == 0:
         return 0
@@ -300,18 +333,21 @@ def watch_slip(
         one, other = body_of(values, a), body_of(values, b)
         if one < 0 and other < 0:
             continue
-        if row[2] >= 0.0 or row[3] >= 0.0:
+        link, partner = int(row[2]), int(row[3])
+        if not _has_state(engine, client, values, HEADER.first, a, link):
             return -1
-        first = _state_of(engine, client, values, one, a)
-        second = _state_of(engine, client, values, other, b)
-        if first < 0 or second < 0:
+        if not _has_state(engine, client, values, HEADER.second, b, partner):
             return -1
-        slip = slip_speed(values, first, row, values, second)
+        slip = slip_speed(values, HEADER.first + 2, row, values, HEADER.second + 2)
         if one >= 0:
-            note(values, one, -1, surface_of(values, b, -1), slip)
+            note(values, one, link, surface_of(values, b, partner), slip)
         if other >= 0:
-            note(values, other, -1, surface_of(values, a, -1), slip)
-    return 1 if switch(values, dt, gx, gy, gz) else 0
+            note(values, other, partner, surface_of(values, a, link), slip)
+    if not switch(values, dt, gx, gy, gz):
+        return 0
+    is_due = _give_factors(engine, client, values)
+    values[HEADER.is_due] = is_due
+    return int(is_due)
 
 
 @entry
