@@ -12,7 +12,7 @@ from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.shapes import shape_plans
 from gltf_bullet.planning.shapes.extents import extent_of, support
 from gltf_bullet.planning.shapes.hulls import hull_faces
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, Pose
 
 _SLENDER = 3.0
 """Ratio of length to thickness from which on the paths of a body's ends are checked as well."""
@@ -51,27 +51,25 @@ class BodySize(Struct, frozen=True, eq=False, kw_only=True):
 
 def body_sizes(plans: Sequence[BodyPlan]) -> list[BodySize | None]:
     """Sizes of bodies, ``None`` for those without colliders; equal bodies are measured once."""
-    known: dict[tuple[int, ...], BodySize | None] = {}
-    sizes = []
-    for plan in plans:
-        key = (
-            id(plan.body_from_inertial),
-            *(len(group.shapes) for group in plan.groups),
-            *(id(shape) for group in plan.groups for shape in group.shapes),
-        )
-        if key not in known:
-            known[key] = _body_size(plan)
-        sizes.append(known[key])
-    return sizes
+    return [
+        _body_size(plan.body_from_inertial, tuple([group.shapes for group in plan.groups]))
+        for plan in plans
+    ]
 
 
-def _body_size(plan: BodyPlan) -> BodySize | None:
-    """Measure a body; ``None`` without colliders."""
-    inertial_from_body = plan.body_from_inertial.inverse()
+@lru_cache(maxsize=256)
+def _body_size(
+    body_from_inertial: Pose, groups: tuple[tuple[shape_plans.PlacedShape, ...], ...]
+) -> BodySize | None:
+    """Measure a body with the shapes of some groups; ``None`` without colliders.
+
+    Cached, since episodes that begin with other masses ask for the same bodies again.
+    """
+    inertial_from_body = body_from_inertial.inverse()
     grouped = [
         (number, type(shape)(shape.shape, inertial_from_body @ shape.body_from_shape))
-        for number, group in enumerate(plan.groups)
-        for shape in group.shapes
+        for number, shapes in enumerate(groups)
+        for shape in shapes
     ]
     placed = [shape for _, shape in grouped]
     if not placed:
@@ -101,7 +99,7 @@ def _body_size(plan: BodyPlan) -> BodySize | None:
         ),
         is_central=len(probes) == 1 and not middle.any(),
         is_ball=len(placed) == 1 and isinstance(placed[0].shape, shape_plans.SpherePlan),
-        group_count=len(plan.groups),
+        group_count=len(groups),
         _solids=tuple(
             (number, shape.shape, extent.axes, np.array(shape.body_from_shape.translation))
             for (number, shape), extent in zip(grouped, extents, strict=True)
