@@ -268,16 +268,19 @@ class SceneCore:
         """True if the scene has a behavior graph."""
         return self.acting is not None
 
-    @property
-    def may_be_compiled(self) -> bool:
-        """True if kernels may make the next step, as far as nodes and animations are concerned."""
-        return not self.acts and self.may_be_compiled_once_begun
+    def may_be_compiled(self, has_begun: bool) -> bool:
+        """Return True if kernels may make the next step, as far as nodes and graphs allow.
 
-    @property
-    def may_be_compiled_once_begun(self) -> bool:
-        """Likewise of a step in which behavior graphs have acted already."""
+        ``has_begun``: behavior graphs have acted in it already.
+        """
+        # Attributes only, read in every step.
+        start, acting = self._start, self.acting
         return not (
-            self._is_busy or self.is_removed or self.world.free.forces or self._start.is_wanted
+            self._is_busy
+            or self.is_removed
+            or self.world.free.forces
+            or (start.state is None and start.is_kept)
+            or (acting is not None and not has_begun and not acting.is_idle)
         )
 
     @property

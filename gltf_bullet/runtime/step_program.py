@@ -323,7 +323,7 @@ class StepProgram:
         settings = whole if parts == 1 else self._session.part_settings(whole, parts)
         needs_python = False
         for core in cores:
-            if not (core.may_be_compiled_once_begun if has_begun else core.may_be_compiled):
+            if not core.may_be_compiled(has_begun):
                 return None
             compiled = core.world.compiled_steps
             if not (compiled.are_possible(settings) and (is_one or compiled.can_share_a_call())):

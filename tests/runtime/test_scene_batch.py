@@ -127,30 +127,21 @@ def test_steps_at_once_are_steps_one_after_the_other(
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize("is_native", [True, False])
 def test_what_touches_nothing_is_solved_in_one_call(
-    monkeypatch: pytest.MonkeyPatch, fresh_world: Callable[[], int], is_native: bool
+    monkeypatch: pytest.MonkeyPatch, fresh_world: Callable[[], int]
 ) -> None:
-    monkeypatch.setenv(SWITCH, str(int(is_native)))
     scenes = copies(fresh_world(), ("cart_pole",) * 6)
-    tables: dict[str, list[int]] = {"advance": [], "solve": []}
+    advance, tables = joint_steps.advance, list[int]()
 
-    def count(kernel: str, stage: int) -> None:
-        original = getattr(joint_steps, kernel)
+    def counted(table: np.ndarray, stages: int, *others: float) -> int:
+        if stages & stepping.SOLVE:
+            tables.append(len(table))
+        return int(advance(table, stages, *others))
 
-        def counted(table: np.ndarray, stages: int, *others: float) -> int:
-            if stages & stage:
-                tables[kernel].append(len(table))
-            return int(original(table, stages, *others))
-
-        monkeypatch.setattr(joint_steps, kernel, counted)
-
-    count("advance", stepping.SOLVE)
-    count("solve", scene_table.SOLVE_ISLANDS)
+    monkeypatch.setattr(joint_steps, "advance", counted)
     scenes[0].step(3)
     # Contacts of the first step were kept for its replay: Python knows them. The others are one.
-    assert tables == ({"advance": [6], "solve": [6]} if is_native else
-                      {"advance": [], "solve": [6, 6, 6]})  # fmt: skip
+    assert tables == [6]
 
 
 def lift(height: float, stiffness: float) -> bytes:
