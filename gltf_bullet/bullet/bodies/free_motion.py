@@ -14,6 +14,7 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.exchange.native_calls import python_contacts
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.planning.body_sizes import BodySize
 from gltf_bullet.solver.contact_following import ROW_SIZE
@@ -63,8 +64,6 @@ class FreeMotion:
         self._factors = np.array(gravity_factors, dtype=np.float64)
         self.find_row: Callable[[], IntTable | None] = lambda: None
         """Returns the kernels' row of the world's engine; ``None`` if only Python calls it."""
-        self._row: IntTable | None = None
-        self._is_asked = False
         self._time_step = 0.0
         tumbles, may_tunnel = (
             table.is_dynamic & table.is_lopsided,
@@ -170,7 +169,7 @@ class FreeMotion:
             return
         if parts > 1 and part == 0:
             self._prepare_loads(given)
-        row, dt, values = self._native_row(), self._time_step, self.values
+        row, dt, values = self._native_row, self._time_step, self.values
         if row is not None and before_free(row, values, part, parts, dt, *gravity) == 0:
             return
         for at in self._places.values():
@@ -227,7 +226,7 @@ class FreeMotion:
         """Find what others gave to bodies in the last engine step, and bodies that went far."""
         if not (self.may_tunnel or self.values[HEADER.is_first]):
             return
-        row, dt = self._native_row(), self._time_step
+        row, dt = self._native_row, self._time_step
         count = -1 if row is None else int(after_free(row, self.values, dt, *gravity))
         if count < 0:
             self._find_loads_by_python(gravity)
@@ -324,10 +323,9 @@ class FreeMotion:
         )
         return any(other != body for other, _ in found or ())
 
+    @cached_property
     def _native_row(self) -> IntTable | None:
-        if not self._is_asked:
-            self._row, self._is_asked = self.find_row(), True
-        return self._row
+        return self.find_row()
 
 
 def _held_by_others(client_id: int, bodies: int, constraints: int) -> frozenset[int] | None:

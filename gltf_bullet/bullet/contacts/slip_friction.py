@@ -19,6 +19,7 @@ from gltf_bullet.bullet.contacts.collision_classes import CollisionClasses, Link
 from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.bullet.session import EngineLink, SolidLink
 from gltf_bullet.bullet.state import link_state
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.solver.contact_following import ROW_SIZE
@@ -95,7 +96,6 @@ class SlipFriction:
         """Bodies with colliders on one link only."""
         self.find_row: Callable[[], IntTable | None] = lambda: None
         """Returns the kernels' row of the world's engine; ``None`` if only Python calls it."""
-        self._native: tuple[IntTable | None] | None = None
         self._bodies: dict[int, int] = {}
         """Place of each body in the table."""
         self._places: dict[EngineLink, int] = {}
@@ -151,15 +151,17 @@ class SlipFriction:
         """
         values = self.values
         if not is_seen:
-            if self._native is None:
-                self._native = (self.find_row(),)
-            (row,) = self._native
+            row = self._native_row
             if row is None or find_slip(row, values, time_step, *gravity) < 0:
                 values[HEADER.is_due] = LOOK
         if values[HEADER.is_due] == LOOK:
             self._look(time_step, gravity)
         if values[HEADER.is_due]:
             self._apply()
+
+    @cached_property
+    def _native_row(self) -> IntTable | None:
+        return self.find_row()
 
     def _look(self, time_step: float, gravity: Vec3) -> None:
         """Find who slides, as kernels do."""
