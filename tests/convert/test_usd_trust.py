@@ -35,6 +35,11 @@ SECRET = HEAD.format(metres=1, kilograms=1, up="Z").replace("World", "Part")
 PART = SECRET + cube("Part", size=0.1)
 
 
+@pytest.fixture(autouse=True)
+def prepared_children() -> None:
+    """Each conversion starts a process as it does for users."""
+
+
 class Watched:
     """A pipe outside of the folder: whoever opens it waits here, and is noticed."""
 
