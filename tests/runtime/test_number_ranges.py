@@ -40,11 +40,11 @@ from gltf_bullet.number_ranges import (
 )
 from tests.runtime.number_files import FILES
 
-ENDS: list[Any] = [1e-300, 1e-9, 1e9, 1e12, 1e38, 1e300, 0, -1, "1", 10**400]
-"""One of each kind: too small to count, either end of what is carried, far beyond, no number."""
+ENDS: list[Any] = [1e-300, 1e12, 1e300, -1, "1"]
+"""One of each kind: too small to count, an end of what is carried, far beyond, no number."""
 BETWEEN: list[Any] = [
-    1e-38, 1e-6, 1e6, 1e19, 1e104, 1e160, -0.0, -1e-9, -1e9, -1e300, None, True, [], -(10**400),
-    2**63, 0.5,
+    1e-38, 1e-9, 1e-6, 1e6, 1e9, 1e19, 1e38, 1e104, 1e160, 0, -0.0, -1e-9, -1e9, -1e300, None, True,
+    [], 10**400, -(10**400), 2**63, 0.5,
 ]  # fmt: skip
 
 
@@ -67,7 +67,13 @@ def places(root: Any) -> list[tuple[Any, ...]]:
     return list(kinds.values())
 
 
-CASES = [(name, place) for name, root in FILES.items() for place in places(root)]
+CASES = [
+    (name, place)
+    for name, root in FILES.items()
+    for place in places(root)
+    # What is not of a dialect is the same in all files, and read by the same code.
+    if name == "khr" or {"nodes", "extensions"} & set(place)
+]
 
 
 @pytest.fixture(scope="module")
