@@ -78,6 +78,11 @@ def prepared_children(monkeypatch: pytest.MonkeyPatch) -> None:
 
     A module that needs the real start has a fixture of this name that does nothing.
     """
+    convert_in_prepared_children(monkeypatch)
+
+
+def convert_in_prepared_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the fixture does."""
     if _CONTEXT is None:
         return
     for module in (robot_loading, compiling, process):

@@ -25,7 +25,7 @@ from tools.fuzzing.trial import Failure
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")
 
-RUNS = [("a", 50), *(pytest.param(seed, 125, marks=pytest.mark.slow) for seed in "abcd")]
+RUNS = [("a", 50), *(pytest.param(seed, 125, marks=pytest.mark.slow) for seed in "ab")]
 """Seeds and how many inputs of each: the same on every run; ``tools/fuzz.py`` tries others."""
 STAGES = pytest.param(
     "stages", marks=pytest.mark.skipif(not find_spec("pxr"), reason="needs usd-core")

@@ -17,7 +17,7 @@ from tools.fuzzing.calls import run_calls
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")
 
-RUNS = [("1", 50), *(pytest.param(seed, 100, marks=pytest.mark.slow) for seed in "123")]
+RUNS = [("1", 50), *(pytest.param(seed, 100, marks=pytest.mark.slow) for seed in "23")]
 """Seeds and how many sequences of each."""
 FOUND = ("b/1164", "b/1044", "b/657", "b/3031", "b/3850", "b/1682")
 """Sequences that broke a promise once: scenes beside one that had lost a body, bodies put nowhere,
