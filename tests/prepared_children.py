@@ -27,9 +27,7 @@ _CONTEXT = (
 )
 if _CONTEXT is not None:
     # What is not installed is passed over.
-    _CONTEXT.set_forkserver_preload(
-        ["mujoco", "gltf_bullet.convert.usd.world", __name__]
-    )
+    _CONTEXT.set_forkserver_preload(["mujoco", "gltf_bullet.convert.usd.world", __name__])
 
 
 class _Child:
@@ -37,7 +35,7 @@ class _Child:
 
     def __init__(self, command: tuple[str | Path, ...], *, folder: Path | None = None) -> None:
         assert _CONTEXT is not None
-        self._out = tempfile.NamedTemporaryFile()
+        self._out = tempfile.NamedTemporaryFile()  # noqa: SIM115  # __exit__ closes it
         arguments = (command, folder, self._out.name, dict(os.environ))
         self._process = _CONTEXT.Process(target=_run, args=arguments)
         self._process.start()

@@ -101,7 +101,9 @@ def test_plates_on_stiff_springs_land_where_they_fall(
             for node in nodes:
                 assert -0.02 < running.world_from_node(node)[1, 3] < 0.5
         farther += farthest > 2.0 + 0.7
-    figure(f"chains of plates that slide on at {rate} Hz", farther, most=most, unit=f"of {len(seeds)}")
+    figure(
+        f"chains of plates that slide on at {rate} Hz", farther, most=most, unit=f"of {len(seeds)}"
+    )
 
 
 def chain_of_plates(seed: int) -> tuple[Jointed, list[int]]:

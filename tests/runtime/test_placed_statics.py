@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,7 @@ QUARTER = (0.0, np.sqrt(0.5), 0.0, np.sqrt(0.5))
 """Rotation xyzw by a quarter turn about glTF's Y, which is Bullet's Z."""
 
 
-@pytest.fixture
-def client() -> Iterator[int]:
-    client_id = pybullet.connect(pybullet.DIRECT)
-    pybullet.setGravity(0.0, 0.0, -9.81, client_id)
-    pybullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1, physicsClientId=client_id)
-    yield client_id
-    pybullet.disconnect(client_id)
+pytestmark = pytest.mark.world(deterministic=True)
 
 
 def tables(*, trigger: bool) -> bytes:

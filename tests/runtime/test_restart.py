@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pybullet
 import pytest
 
 import gltf_bullet as gb
@@ -17,13 +15,7 @@ POLE_MASS, CART_MASS = MOTION.format(5, "mass"), MOTION.format(1, "mass")
 DRIVE = "/extensions/KHR_physics_rigid_bodies/physicsJoints/0/drives/0/{}"
 
 
-@pytest.fixture
-def client() -> Iterator[int]:
-    client = pybullet.connect(pybullet.DIRECT)
-    pybullet.setGravity(0, 0, -9.81, physicsClientId=client)
-    pybullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1, physicsClientId=client)
-    yield client
-    pybullet.disconnect(client)
+pytestmark = pytest.mark.world(deterministic=True)
 
 
 def made_anew(scene: gb.Scene, monkeypatch: pytest.MonkeyPatch) -> list[object]:

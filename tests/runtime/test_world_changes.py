@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pybullet
@@ -128,12 +127,7 @@ SAYS = {
 }
 
 
-@pytest.fixture
-def client() -> Any:
-    client_id = pybullet.connect(pybullet.DIRECT)
-    yield client_id
-    if pybullet.isConnected(client_id):
-        pybullet.disconnect(client_id)
+pytestmark = pytest.mark.world(gravity=(0.0, 0.0, 0.0))
 
 
 def changed(
