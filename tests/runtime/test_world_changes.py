@@ -87,7 +87,7 @@ def reset(client: int, _: gb.Scene) -> None:
 
 
 def reset_and_filled(client: int, scene: gb.Scene) -> None:
-    count = len(scene.core.world.body_ids)
+    count = pybullet.getNumBodies(physicsClientId=client)
     pybullet.resetSimulation(physicsClientId=client)
     ball = pybullet.createCollisionShape(pybullet.GEOM_SPHERE, radius=0.1, physicsClientId=client)
     for number in range(count):
