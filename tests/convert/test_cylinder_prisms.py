@@ -15,6 +15,7 @@ from gltf_bullet.convert.description import MeshShape
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.runtime.world_export import robot_file
 from gltf_bullet.transforms import FloatArray
+from tests.physics.scenes import bodies_in
 
 ARM = """<robot name="arm">
 <link name="base"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
@@ -55,9 +56,9 @@ def test_a_robot_from_gltf_collides_with_the_same_prism_as_by_loadurdf(tmp_path:
     path.write_text(ARM, encoding="utf-8")
     _, asset = robot_file(path, Diagnostics())
     with headless_world() as client:
-        native = pybullet.loadURDF(str(path), physicsClientId=client)
-        scene = asset.instantiate(client)
-        hulls = [corners(client, body) for body in (native, *scene.core.world.body_ids)]
+        pybullet.loadURDF(str(path), physicsClientId=client)
+        asset.instantiate(client)
+        hulls = [corners(client, body) for body in bodies_in(client)]
     assert len(hulls[0]) == 64
     assert np.array_equal(hulls[0], hulls[1])
 

@@ -525,7 +525,7 @@ def test_a_texture_that_is_missing_leaves_the_colour(tmp_path: Path) -> None:
 def test_bad_models_are_one_message(
     tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiling, "_SECONDS", 5)
+    monkeypatch.setattr(compiling, "_SECONDS", 2)
     with pytest.raises(ContainerError) as caught:
         convert(tmp_path, text)
     assert [issue.kind for issue in caught.value.issues] == [ROBOT_REFUSED]

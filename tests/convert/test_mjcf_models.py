@@ -284,7 +284,7 @@ def test_bodies_and_joints_are_asked_by_mujocos_names(model: tuple[Path, Path]) 
         scene = asset.instantiate(client)
         for name in filter(None, bodies):
             node = scene.node(name).index
-            if any(scene.core.asset.tree.names[body] == name for body in scene.bodies):
+            if any(scene.asset.tree.names[body] == name for body in scene.bodies):
                 assert scene.bodies[name].node == node
         for name in filter(None, hinges):
             assert scene.joints[name].name == name

@@ -27,12 +27,20 @@ from gltf_bullet.convert.usd.process import convert_stage
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.errors import ContainerError
 from tests.convert.usd_stages import HEAD, at, convert, cube, motion_of, stage
+from tests.prepared_children import convert_in_prepared_children
 from tools.fuzzing.stages import broken
 
 pytest.importorskip("pxr")
 
 SECRET = HEAD.format(metres=1, kilograms=1, up="Z").replace("World", "Part")
 PART = SECRET + cube("Part", size=0.1)
+
+
+@pytest.fixture(autouse=True)
+def prepared_children(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each conversion starts a process as it does for users, where it is not one of hundreds."""
+    if request.node.get_closest_marker("slow"):
+        convert_in_prepared_children(monkeypatch)
 
 
 class Watched:

@@ -40,6 +40,7 @@ from tests.envs.assets import (
     roll,
     shove,
 )
+from tests.physics.scenes import bodies_in
 
 Make = Callable[..., GltfEnv]
 
@@ -279,10 +280,10 @@ def test_places_of_nodes_follow_the_goal_and_the_arm(make: Make) -> None:
 def test_a_goal_that_is_moved_needs_no_new_bodies(make: Make) -> None:
     env = make(REACHER, REACH)
     env.reset(seed=0)
-    bodies = env.scene.core.world.body_ids
+    bodies = bodies_in(env.scene.client_id)
     observed, info = env.reset()
     x, y, z = info["randomization"]["/nodes/12/translation"]
-    assert env.scene.core.world.body_ids == bodies
+    assert bodies_in(env.scene.client_id) == bodies
     assert observed[7:10] == pytest.approx([x, -z, y], abs=1e-6)
 
 

@@ -45,7 +45,7 @@ class Ledger:
 def ledger(scene: gb.Scene) -> Ledger:
     """Add up the bodies of a scene, free and jointed ones."""
     rows: list[tuple[float, Floats, Floats, Floats, Floats]] = []
-    client, engine = scene.core.client_id, scene.core.world
+    client, engine = scene.client_id, scene.core.world
     for body in engine.free.ids:
         mass, _, moments = pybullet.getDynamicsInfo(body, -1, client)[:3]
         place, turn = pybullet.getBasePositionAndOrientation(body, client)
@@ -87,7 +87,7 @@ def ours(scene: gb.Scene) -> None:
 
 def engine_alone(scene: gb.Scene) -> None:
     """The engine's step, with none of our forces and nothing of ours after it."""
-    pybullet.stepSimulation(scene.core.client_id)
+    pybullet.stepSimulation(scene.client_id)
 
 
 @dataclass(slots=True)

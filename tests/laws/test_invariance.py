@@ -89,14 +89,15 @@ def _reordered(source: bytes, rate: float, **how: float) -> Floats:
     return course(reordered(source, 1), rate, **how)
 
 
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 8), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("change", [_shifted, _turned, _mirrored, _reordered])
 def test_jointed_bodies_move_the_same(
-    change: Callable[..., Floats], rate: float, figure: Figure
+    change: Callable[..., Floats], rate: float, seeds: range, figure: Figure
 ) -> None:
     """Turned ones were 17 mm apart: how fine a step is was asked of components of velocities."""
     worst = 0.0
-    for seed in range(8):
+    for seed in seeds:
         source = doll(seed, solid=False)
         apart = np.linalg.norm(change(source, rate) - course(source, rate), axis=1).max()
         worst = max(worst, float(apart))
@@ -130,6 +131,7 @@ def _turned_about_the_vertical(source: bytes, rate: float, **how: float) -> Floa
     return turn.inv().apply(course(source, rate, orientation=tuple(turn.as_quat().tolist()), **how))
 
 
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 12), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize(
     ("change", "most"),
@@ -140,10 +142,10 @@ def _turned_about_the_vertical(source: bytes, rate: float, **how: float) -> Floa
     ],
 )  # fmt: skip
 def test_what_lands_moves_the_same(
-    change: Callable[..., Floats], most: float, rate: float, figure: Figure
+    change: Callable[..., Floats], most: float, rate: float, seeds: range, figure: Figure
 ) -> None:
     worst = 0.0
-    for seed in range(12):
+    for seed in seeds:
         source = landing(seed)
         there, here = change(source, rate, gravity=G), course(source, rate, gravity=G)
         worst = max(worst, float(np.linalg.norm(there - here)))

@@ -65,7 +65,7 @@ def energy(scene: gb.Scene, nodes: list[int]) -> float:
     return ledger(scene).energy + G * (height + 0.5 * CRANK + 0.5 * CRANK)
 
 
-@pytest.mark.parametrize("rate", [60.0, 240.0, 480.0])
+@pytest.mark.parametrize("rate", [60.0, 240.0, pytest.param(480.0, marks=pytest.mark.slow)])
 def test_a_slider_crank_keeps_its_energy(rate: float, figure: Figure) -> None:
     """Steps that were divided by motion kept 82 to 95 %.
 

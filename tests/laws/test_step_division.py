@@ -123,7 +123,7 @@ def chain(count: int, length: float, degrees: float, kind: str) -> tuple[bytes, 
     return scenery.bytes(), bars
 
 
-@pytest.mark.parametrize("rate", [60.0, 120.0, 240.0])
+@pytest.mark.parametrize("rate", [60.0, pytest.param(120.0, marks=pytest.mark.slow), 240.0])
 @pytest.mark.parametrize("kind", ["hinge", "ball"])
 @pytest.mark.parametrize(
     ("count", "length", "degrees"),

@@ -221,7 +221,7 @@ from pathlib import Path
 import gltf_bullet.solver
 from gltf_bullet.numba_aot import library
 
-folder, *files = sys.argv[1:]
+folder, steps, *files = sys.argv[1:]
 if folder == "none":
     sys.modules.update(numba=None, llvmlite=None)
 if folder != "package":
@@ -233,7 +233,7 @@ for file in files:
     pybullet.setGravity(0, 0, -9.81, physicsClientId=client)
     scene = gb.load_gltf(file, client)
     digest = hashlib.sha256()
-    for _ in range(40):
+    for _ in range(int(steps)):
         scene.step()
         digest.update(scene.node_matrices.tobytes())
     said[file] = digest.hexdigest()
@@ -245,11 +245,11 @@ print(json.dumps([library.is_compiled(), found is not None, said]))
 EXAMPLES = ("hinge_door", "six_axis_arm", "ragdoll", "vehicle")
 
 
-def rolled(folder: str) -> tuple[bool, bool, dict[str, str]]:
-    """What examples do in 40 steps, and whether kernels are compiled, and in a library."""
+def rolled(folder: str, steps: int = 40) -> tuple[bool, bool, dict[str, str]]:
+    """What examples do in some steps, and whether kernels are compiled, and in a library."""
     files = [str(ASSETS / f"{name}.gltf") for name in EXAMPLES]
     done = subprocess.run(
-        [sys.executable, "-c", ROLL, folder, *files],
+        [sys.executable, "-c", ROLL, folder, str(steps), *files],
         env={**os.environ, **PLACES},
         capture_output=True,
         text=True,
@@ -260,10 +260,11 @@ def rolled(folder: str) -> tuple[bool, bool, dict[str, str]]:
 
 
 @pytest.mark.skipif(package_library() is None, reason="no library fits these sources")
-def test_plain_python_moves_everything_as_the_library_does_to_the_bit() -> None:
-    is_compiled, is_library, library_moves = rolled("package")
+@pytest.mark.parametrize("steps", [8, pytest.param(40, marks=pytest.mark.slow)])
+def test_plain_python_moves_everything_as_the_library_does_to_the_bit(steps: int) -> None:
+    is_compiled, is_library, library_moves = rolled("package", steps)
     assert (is_compiled, is_library) == (True, True)
-    is_compiled, is_library, python_moves = rolled("none")
+    is_compiled, is_library, python_moves = rolled("none", steps)
     assert (is_compiled, is_library) == (False, False)
     assert python_moves == library_moves
 

@@ -105,6 +105,12 @@ class Jointed(Scenery):
         self._nodes[node]["extensions"] = {KHR: physics}
 
 
+def bodies_in(client: int) -> list[int]:
+    """The ids of all bodies of a world."""
+    count = pybullet.getNumBodies(physicsClientId=client)
+    return [pybullet.getBodyUniqueId(k, physicsClientId=client) for k in range(count)]
+
+
 @contextmanager
 def world(
     source: bytes | str,

@@ -410,7 +410,7 @@ def tube(
     return np.concatenate(rings), triangles
 
 
-@pytest.mark.parametrize("rate", [60, 120, 240, 480])
+@pytest.mark.parametrize("rate", [60, 120, 240, pytest.param(480, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("width", [0.008, 0.02, 0.04])
 def test_a_peg_goes_into_a_hole_of_triangles(width: float, rate: int) -> None:
     """With 0.3 mm of play; Bullet's own margin of 1 mm throws it out at 240 Hz."""

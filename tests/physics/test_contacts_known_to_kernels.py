@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +14,6 @@ from gltf_bullet.solver.contact_following import BODY
 from tools.bench.assets import lift_gltf
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
-
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    """A world with gravity along -Z."""
-    client_id = pybullet.connect(pybullet.DIRECT)
-    pybullet.setGravity(0.0, 0.0, -9.81, client_id)
-    yield client_id
-    pybullet.disconnect(client_id)
 
 
 @pytest.fixture

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.session import headless_world
 from tests.physics.scenes import G, Jointed, Scenery
 
 HINGE = {
@@ -20,10 +17,7 @@ HINGE = {
 }
 
 
-@pytest.fixture
-def client() -> Iterator[int]:
-    with headless_world(gravity=(0.0, -G, 0.0)) as client_id:
-        yield client_id
+pytestmark = pytest.mark.world(gravity=(0.0, -G, 0.0))
 
 
 def arm() -> bytes:

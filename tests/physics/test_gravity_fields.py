@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,13 +25,7 @@ BALL, SPACE, ROOM, BOX, CAPSULE, CYLINDER = range(6)
 EARTH = (0.0, -9.81, 0.0)
 
 
-@pytest.fixture
-def client() -> Iterator[int]:
-    number = pybullet.connect(pybullet.DIRECT)
-    pybullet.setGravity(*EARTH, physicsClientId=number)
-    pybullet.setTimeStep(DT, physicsClientId=number)
-    yield number
-    pybullet.disconnect(number)
+pytestmark = pytest.mark.world(gravity=EARTH, time_step=DT)
 
 
 def field(

@@ -64,7 +64,7 @@ def gripper(width: float, force: float) -> bytes:
     return scenery.bytes()
 
 
-@pytest.mark.parametrize("rate", [60, 120, 240, 480])
+@pytest.mark.parametrize("rate", [60, 120, 240, pytest.param(480, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("width", [0.01, 0.03])
 def test_a_block_is_held_and_lifted(width: float, rate: int) -> None:
     """It rises with the palm within 5 mm; fingers jumped through it at 60 Hz, and let it slide."""

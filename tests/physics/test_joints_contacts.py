@@ -33,6 +33,13 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
         made.close()
 
 
+at_60_hz = pytest.mark.parametrize(
+    "bench",
+    [pytest.param(1 / 240, id="240Hz", marks=pytest.mark.slow), pytest.param(1 / 60, id="60Hz")],
+    indirect=True,
+)
+
+
 @pytest.mark.parametrize("stiffness", [1e3, 1e4, 1e5, 1e6])
 def test_two_drives_that_press_on_each_other_settle_where_their_springs_balance(
     bench: Bench, stiffness: float
@@ -86,6 +93,7 @@ def test_drives_of_two_scenes_in_one_world_press_on_each_other(
     assert other.position(bodies[1])[0] - 0.1 == pytest.approx(0.05, abs=1e-3)
 
 
+@at_60_hz
 def test_a_row_of_lifts_with_planks_between_them_sinks_by_its_load(bench: Bench) -> None:
     """More contacts than one island takes: where islands meet, no force is given twice."""
     count, stiffness, mass, plank = 24, 1e4, 5.0, 2.0
@@ -125,6 +133,7 @@ def test_jointed_bodies_collide_only_with_enable_collision(
     assert height == pytest.approx(0.2 if enable_collision else -0.5, abs=2e-3)
 
 
+@at_60_hz
 def test_a_ring_of_twelve_links_hangs_together(bench: Bench) -> None:
     """A regular polygon of ball joints, one corner fixed, collapses into a double strand."""
     count, side = 12, 0.2

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pybullet
 import pytest
@@ -23,11 +21,7 @@ from tests.physics.scenes import Scenery, world
 RNG = np.random.default_rng(3)
 
 
-@pytest.fixture
-def client() -> Iterator[int]:
-    client_id = pybullet.connect(pybullet.DIRECT)
-    yield client_id
-    pybullet.disconnect(client_id)
+pytestmark = pytest.mark.world(gravity=(0.0, 0.0, 0.0))
 
 
 def random_pose() -> Pose:

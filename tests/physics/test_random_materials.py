@@ -150,7 +150,7 @@ def test_balls_of_random_materials_bounce_as_combined(
         check_bounces(bounces(scene, wanted, rate), wanted)
 
 
-@pytest.mark.parametrize("ground", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("ground", [0.0, pytest.param(0.5, marks=pytest.mark.slow), 1.0])
 @pytest.mark.parametrize("mode", ANY)
 def test_more_materials_than_collision_classes_bounce_on_one_ground_as_combined(
     mode: CombineMode | None, ground: float

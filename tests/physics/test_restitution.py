@@ -83,7 +83,9 @@ def effective_restitution(scene: gb.Scene, rate: float, height: float) -> float:
     return rise / -fall
 
 
-@pytest.mark.parametrize("rate", [120.0, 240.0, 480.0, 1000.0])
+@pytest.mark.parametrize(
+    "rate", [120.0, 240.0, pytest.param(480.0, marks=pytest.mark.slow), 1000.0]
+)
 @pytest.mark.parametrize("ground", ["slab", "plane", "mesh"])
 @pytest.mark.parametrize("mover", ["sphere", "box"])
 def test_bounce_is_the_combined_restitution(mover: str, ground: str, rate: float) -> None:

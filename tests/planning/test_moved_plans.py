@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pybullet
 import pytest
@@ -17,11 +15,7 @@ from tools.bench.assets import ASSETS, bodies_gltf, cart_pole_gltf, grid
 PLACE = (3.5, -2.25, 7.0)
 
 
-@pytest.fixture
-def client() -> Iterator[int]:
-    number = pybullet.connect(pybullet.DIRECT)
-    yield number
-    pybullet.disconnect(number)
+pytestmark = pytest.mark.world(gravity=(0.0, 0.0, 0.0))
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in ASSETS.glob("*.gltf")))

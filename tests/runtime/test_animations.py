@@ -150,7 +150,7 @@ def test_nodes_stand_where_they_stood_when_their_animation_is_over(how: str) -> 
             assert heights(restored) == pytest.approx([height] * 4, abs=1e-9)
             restored.step(2)
             assert heights(restored) == pytest.approx([height] * 4, abs=1e-9)
-            client = restored.core.client_id
+            client = restored.client_id
             bodies = [pybullet.getBodyUniqueId(k, client) for k in range(2)]
             for body in bodies:
                 at, _ = pybullet.getBasePositionAndOrientation(body, physicsClientId=client)

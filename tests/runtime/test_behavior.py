@@ -7,7 +7,6 @@ import math
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,7 @@ PHYSICS = "KHR_physics_rigid_bodies"
 CROSSING = {"colliderNodeIndex": "int", "motionNodeIndex": "int"}
 
 
-@pytest.fixture
-def client() -> Iterator[int]:
-    with y_up_world() as number:
-        yield number
+pytestmark = pytest.mark.world(gravity=(0.0, -G, 0.0))
 
 
 def acting(graph: GraphBuilder, *nodes: dict[str, Any], **extra: Any) -> bytes:

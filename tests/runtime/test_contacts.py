@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,12 +22,7 @@ SHAPES = [
 ]
 
 
-@pytest.fixture
-def client() -> Iterator[int]:
-    number = pybullet.connect(pybullet.DIRECT)
-    pybullet.setGravity(0, -G, 0, physicsClientId=number)
-    yield number
-    pybullet.disconnect(number)
+pytestmark = pytest.mark.world(gravity=(0.0, -G, 0.0))
 
 
 def entry(at: list[float], **physics: object) -> dict[str, object]:

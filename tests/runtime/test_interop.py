@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +14,9 @@ import gltf_bullet as gb
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 
 
-@pytest.fixture
-def client() -> Iterator[int]:
-    client = pybullet.connect(pybullet.DIRECT)
-    pybullet.setGravity(0, 0, -9.81, physicsClientId=client)
+@pytest.fixture(autouse=True)
+def robots_are_found(client: int) -> None:
     pybullet.setAdditionalSearchPath(pybullet_data.getDataPath(), physicsClientId=client)
-    yield client
-    pybullet.disconnect(client)
 
 
 def reach(body: int, link: int, target: list[float], client: int) -> list[float]:

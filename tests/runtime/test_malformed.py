@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.session import headless_world
 
 KHR = "KHR_physics_rigid_bodies"
 Json = dict[str, Any]
@@ -76,18 +75,16 @@ GOOD: Json = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[int]:
-    with headless_world() as client_id:
-        pybullet.createMultiBody(1.0, physicsClientId=client_id)
-        yield client_id
+@pytest.fixture(scope="module", autouse=True)
+def somebody_is_there(shared_client: int) -> None:
+    pybullet.createMultiBody(1.0, physicsClientId=shared_client)
 
 
-def test_the_good_file_loads(client: int) -> None:
-    scene = gb.load_gltf(json.dumps(GOOD).encode(), client)
+def test_the_good_file_loads(shared_client: int) -> None:
+    scene = gb.load_gltf(json.dumps(GOOD).encode(), shared_client)
     scene.step(2)
     scene.remove()
-    assert pybullet.getNumBodies(client) == 1
+    assert pybullet.getNumBodies(shared_client) == 1
 
 
 def at(*path: str | int, value: object) -> Callable[[Json], None]:
@@ -143,21 +140,21 @@ BAD: list[tuple[Callable[[Json], None], str]] = [
 
 @pytest.mark.parametrize(("change", "pointer"), BAD, ids=[str(k) for k in range(len(BAD))])
 def test_bad_content_is_an_asset_error_with_a_pointer(
-    client: int, tmp_path: Path, change: Callable[[Json], None], pointer: str
+    shared_client: int, tmp_path: Path, change: Callable[[Json], None], pointer: str
 ) -> None:
     root = copy.deepcopy(GOOD)
     change(root)
     path = tmp_path / "bad.gltf"
     path.write_text(json.dumps(root))
-    before = pybullet.getNumBodies(client)
+    before = pybullet.getNumBodies(shared_client)
     with pytest.raises(gb.AssetError) as raised:
-        gb.load_gltf(path, client)
+        gb.load_gltf(path, shared_client)
     error = raised.value
     assert error.path == str(path)
     assert error.issues[0].severity is gb.Severity.ERROR
     assert any(pointer in issue.pointer for issue in error.issues if issue.is_error), error
     assert str(path) in str(error)
-    assert pybullet.getNumBodies(client) == before
+    assert pybullet.getNumBodies(shared_client) == before
 
 
 MENDED: list[tuple[Callable[[Json], None], str]] = [
@@ -180,31 +177,31 @@ MENDED: list[tuple[Callable[[Json], None], str]] = [
 
 @pytest.mark.parametrize(("change", "pointer"), MENDED, ids=[str(k) for k in range(len(MENDED))])
 def test_what_is_wrong_and_readable_is_a_warning_with_a_pointer(
-    client: int, change: Callable[[Json], None], pointer: str
+    shared_client: int, change: Callable[[Json], None], pointer: str
 ) -> None:
     root = copy.deepcopy(GOOD)
     change(root)
-    scene = gb.load_gltf(json.dumps(root).encode(), client)
+    scene = gb.load_gltf(json.dumps(root).encode(), shared_client)
     warned = [i for i in scene.asset.issues if not i.refuses]
     assert any(pointer in issue.pointer for issue in warned), scene.asset.issues
     scene.step(2)
     assert np.isfinite(scene.node_matrices).all()
     scene.remove()
-    assert pybullet.getNumBodies(client) == 1
+    assert pybullet.getNumBodies(shared_client) == 1
 
 
 @pytest.mark.parametrize("size", [1e100, 1e300])
 def test_a_body_too_large_to_have_an_inertia_is_refused(
-    client: int, tmp_path: Path, size: float
+    shared_client: int, tmp_path: Path, size: float
 ) -> None:
     root = copy.deepcopy(GOOD)
     at(*SHAPE, "box", "size", value=[size] * 3)(root)
     path = tmp_path / "huge.gltf"
     path.write_text(json.dumps(root))
-    before = pybullet.getNumBodies(client)
+    before = pybullet.getNumBodies(shared_client)
     with np.errstate(all="ignore"), pytest.raises(gb.GltfBulletError):
-        gb.load_gltf(path, client)
-    assert pybullet.getNumBodies(client) == before
+        gb.load_gltf(path, shared_client)
+    assert pybullet.getNumBodies(shared_client) == before
 
 
 def glb_of(root: Json) -> bytes:
@@ -215,21 +212,21 @@ def glb_of(root: Json) -> bytes:
 
 
 @pytest.mark.parametrize("kept", [0, 1, 4, 11, 12, 15, 20, 40, 400, -1])
-def test_a_truncated_glb_is_an_asset_error(client: int, kept: int) -> None:
+def test_a_truncated_glb_is_an_asset_error(shared_client: int, kept: int) -> None:
     whole = glb_of(GOOD)
-    gb.load_gltf(whole, client).remove()
+    gb.load_gltf(whole, shared_client).remove()
     with pytest.raises(gb.AssetError):
-        gb.load_gltf(whole[:kept], client)
-    assert pybullet.getNumBodies(client) == 1
+        gb.load_gltf(whole[:kept], shared_client)
+    assert pybullet.getNumBodies(shared_client) == 1
 
 
 @pytest.mark.parametrize(
     "data",
     [b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b"[" * 100000, b'{"asset": {"version": "2.0"}'],
 )
-def test_what_is_no_gltf_is_an_asset_error(client: int, data: bytes) -> None:
+def test_what_is_no_gltf_is_an_asset_error(shared_client: int, data: bytes) -> None:
     with pytest.raises(gb.AssetError):
-        gb.load_gltf(data, client)
+        gb.load_gltf(data, shared_client)
 
 
 junk = st.recursive(
@@ -254,19 +251,19 @@ PLACES = sorted(places(GOOD), key=str)
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=st.lists(st.tuples(st.sampled_from(PLACES), junk), min_size=1, max_size=2))
 def test_junk_anywhere_loads_or_is_an_asset_error(
-    client: int, changes: list[tuple[tuple[str | int, ...], object]]
+    shared_client: int, changes: list[tuple[tuple[str | int, ...], object]]
 ) -> None:
     root = copy.deepcopy(GOOD)
     for path, value in changes:
         # The first change may have taken the place of the second away.
         with contextlib.suppress(KeyError, TypeError, IndexError):
             at(*path, value=value)(root)
-    before = pybullet.getNumBodies(client)
+    before = pybullet.getNumBodies(shared_client)
     try:
-        scene = gb.load_gltf(json.dumps(root).encode(), client)
+        scene = gb.load_gltf(json.dumps(root).encode(), shared_client)
     except gb.AssetError:
         pass
     else:
         scene.step()
         scene.remove()
-    assert pybullet.getNumBodies(client) == before
+    assert pybullet.getNumBodies(shared_client) == before

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,9 @@ from tests.runtime.trigger_scenes import (
     node,
     solid,
     told,
-    y_up_world,
 )
 
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    with y_up_world() as number:
-        yield number
+pytestmark = pytest.mark.world(gravity=(0.0, -G, 0.0))
 
 
 def mesh_scene(client: int, *nodes: dict[str, Any], **builder: Any) -> gb.Scene:

@@ -128,12 +128,17 @@ def test_limbs_that_slide_are_seen_by_kernels_as_by_python(
 
 
 @needs_library
-def test_machines_that_land_one_by_one_are_told_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "seeds", [(8, 36), pytest.param((41, 60, 75, 84), marks=pytest.mark.slow)], ids=str
+)
+def test_machines_that_land_one_by_one_are_told_the_same(
+    seeds: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Kernels did not see one that landed while another lay there.
 
     Its contacts counted as pushes of somebody else, and threw limbs of 5 of 160 machines away.
     """
-    for seed in (8, 36, 41, 60, 75, 84):
+    for seed in seeds:
         assert_alike(machines(seed), monkeypatch, steps=70)
 
 

@@ -40,11 +40,10 @@ from gltf_bullet.number_ranges import (
 )
 from tests.runtime.number_files import FILES
 
-ENDS: list[Any] = [1e-300, 1e-9, 1e9, 1e12, 1e38, 1e300, 0, -1, "1", 10**400]
-"""One of each kind: too small to count, either end of what is carried, far beyond, no number."""
+ENDS: list[Any] = [1e-300, 1e12, 1e300, -1, "1"]
+"""One of each kind: too small to count, an end of what is carried, far beyond, no number."""
 BETWEEN: list[Any] = [
-    1e-38, 1e-6, 1e6, 1e19, 1e104, 1e160, -0.0, -1e-9, -1e9, -1e300, None, True, [], -(10**400),
-    2**63, 0.5,
+    1e-38, 1e-9, 1e9, 1e19, 1e38, 1e104, 0, -1e-9, -1e9, -1e300, None, True, [], 10**400, 2**63,
 ]  # fmt: skip
 
 
@@ -67,14 +66,13 @@ def places(root: Any) -> list[tuple[Any, ...]]:
     return list(kinds.values())
 
 
-CASES = [(name, place) for name, root in FILES.items() for place in places(root)]
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[int]:
-    client_id = pybullet.connect(pybullet.DIRECT)
-    yield client_id
-    pybullet.disconnect(client_id)
+CASES = [
+    (name, place)
+    for name, root in FILES.items()
+    for place in places(root)
+    # What is not of a dialect is the same in all files, and read by the same code.
+    if name == "khr" or {"nodes", "extensions"} & set(place)
+]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +83,7 @@ def client() -> Iterator[int]:
     ("name", "place"), CASES, ids=[f"{name}:{'/'.join(map(str, place))}" for name, place in CASES]
 )
 def test_any_value_of_a_number_is_refused_or_simulated(
-    name: str, place: tuple[Any, ...], values: list[Any], client: int
+    name: str, place: tuple[Any, ...], values: list[Any], shared_client: int
 ) -> None:
     options = gb.LoadOptions(decomposition_seconds=0.0)
     for value in values:
@@ -95,16 +93,16 @@ def test_any_value_of_a_number_is_refused_or_simulated(
             owner = owner[key]
         owner[place[-1]] = value
         data = json.dumps(root).encode()
-        pybullet.resetSimulation(client)
-        pybullet.setGravity(0.0, 0.0, -9.81, physicsClientId=client)
+        pybullet.resetSimulation(shared_client)
+        pybullet.setGravity(0.0, 0.0, -9.81, physicsClientId=shared_client)
         with warnings.catch_warnings(), np.errstate(all="warn", under="ignore"):
             warnings.simplefilter("error", RuntimeWarning)
             usable = gb.check(data, options=options).is_usable
             try:
-                scene = gb.load_gltf(data, client, options=options)
+                scene = gb.load_gltf(data, shared_client, options=options)
             except gb.AssetError:
                 assert not usable, (place, value)
-                assert pybullet.getNumBodies(client) == 0
+                assert pybullet.getNumBodies(shared_client) == 0
                 continue
             assert usable, (place, value)
             scene.step(4)
@@ -184,14 +182,14 @@ def test_what_follows_from_several_numbers_is_named(
     assert [issue.code for issue in report.issues] == [code]
 
 
-def test_a_size_at_the_limit_loads_however_it_is_placed(client: int, tmp_path: Path) -> None:
+def test_a_size_at_the_limit_loads_however_it_is_placed(shared_client: int, tmp_path: Path) -> None:
     """A turn moves the sizes by rounding, and the largest entry of the matrix by a factor."""
     turned = {"rotation": [0.0, 0.0, math.sin(0.4), math.cos(0.4)]}
     for size, node in ((1e8, turned), (1e7, turned | {"scale": [10.0] * 3})):
         path = one_body(tmp_path / "body.gltf", {"mass": 1}, node, size)
         assert [issue.code for issue in gb.check(path).issues] == ["DENSITY_UNLIKELY"]
         for up_axis in ("y", "z"):
-            gb.load_gltf(path, client, up_axis=up_axis).remove()
+            gb.load_gltf(path, shared_client, up_axis=up_axis).remove()
 
 
 def test_scales_that_multiply_beyond_the_engine_are_refused_at_their_node(tmp_path: Path) -> None:

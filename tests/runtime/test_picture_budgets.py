@@ -125,7 +125,8 @@ def test_no_file_is_left_behind_and_files_are_private(
         return result
 
     monkeypatch.setattr(pybullet, "loadTexture", watched)
-    with loaded(camera_scene(), gb.LoadOptions(visual_files=as_files)) as scene:
+    options = gb.LoadOptions(visual_files=as_files)
+    with loaded(camera_scene(), options) as scene:
         assert list(own_temp.iterdir()) == []
         assert [mode for mode, _ in modes] == [0o700]
         picture = front_view(scene)
@@ -133,7 +134,7 @@ def test_no_file_is_left_behind_and_files_are_private(
         assert_pixel(picture, 0.75, 0.75, YELLOW)
         # Again in the same world: the texture is known, the file of the mesh is written anew.
         again = scene.asset.instantiate(
-            scene.client_id, position=(0, 2, 0), up_axis="y", options=scene.core.options
+            scene.client_id, position=(0, 2, 0), up_axis="y", options=options
         )
         assert list(own_temp.iterdir()) == []
         assert len(modes) == 1

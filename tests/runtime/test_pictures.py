@@ -199,9 +199,7 @@ def test_every_pixel_knows_its_gltf_node() -> None:
         assert set(row[60:78].tolist()) == {left}
         assert set(row[82:118].tolist()) == {right}
         # The same after the body has moved: 1 m up.
-        scene.core.place_node(
-            body, np.array([[1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0], [0, 0, 0, 1]])
-        )
+        scene.set(f"/nodes/{body}/translation", (0, 1, 0))
         picture = front_view(scene, half=5.0, pixels=200)
         assert (seen_at(-2, 1.5), seen_at(0, 1.5), seen_at(0, -0.5)) == (left, right, -1)
         count = pybullet.getNumBodies(client)
@@ -232,8 +230,7 @@ def test_a_node_below_a_body_is_drawn_where_the_body_is() -> None:
     with loaded(builder) as scene:
         assert_pixel(front_view(scene, half=4.0), 0.5, 0.25, GREEN)
         # A quarter turn about Z: up becomes left.
-        turn = np.array([[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
-        scene.core.place_node(1, turn)
+        scene.set("/nodes/1/rotation", (0, 0, 0.5**0.5, 0.5**0.5))
         picture = front_view(scene, half=4.0)
         assert_pixel(picture, 0.25, 0.5, GREEN)
         assert_sky(picture, 0.5, 0.25)
@@ -280,9 +277,7 @@ def test_a_skin_on_two_bodies_goes_with_both() -> None:
         node = builder.node("Skin", mesh=mesh, skin=builder.skin([left, right]))
         with loaded(builder) as scene:
             assert codes(scene) == (["SKIN_RIGID"] if smooth else [])
-            up = np.eye(4)
-            up[1, 3] = 2.0
-            scene.core.place_node(right, up)
+            scene.set(f"/nodes/{right}/translation", (0, 2, 0))
             picture = front_view(scene, half=4.0, pixels=80)
             assert picture.segmentation[40, 20] == node
             assert picture.segmentation[20, 60] == node

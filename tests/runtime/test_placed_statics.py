@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,14 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.envs import EnvConfig, GltfEnv
+from tests.physics.scenes import bodies_in
 
 BODIES = "KHR_physics_rigid_bodies"
 QUARTER = (0.0, np.sqrt(0.5), 0.0, np.sqrt(0.5))
 """Rotation xyzw by a quarter turn about glTF's Y, which is Bullet's Z."""
 
 
-@pytest.fixture
-def client() -> Iterator[int]:
-    client_id = pybullet.connect(pybullet.DIRECT)
-    pybullet.setGravity(0.0, 0.0, -9.81, client_id)
-    pybullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1, physicsClientId=client_id)
-    yield client_id
-    pybullet.disconnect(client_id)
+pytestmark = pytest.mark.world(deterministic=True)
 
 
 def tables(*, trigger: bool) -> bytes:
@@ -73,10 +67,10 @@ def tables(*, trigger: bool) -> bytes:
 
 def test_colliders_below_a_node_move_with_it_and_carry(client: int) -> None:
     scene = gb.load_gltf(tables(trigger=False), client)
-    ids = scene.core.world.body_ids
+    ids = bodies_in(client)
     scene.set("/nodes/0/translation", (3, 0.25, 0))
     scene.set("/nodes/0/rotation", QUARTER)
-    assert scene.core.world.body_ids == ids
+    assert bodies_in(client) == ids
     assert scene.world_from_node("Table")[:3, 3] == pytest.approx([3, 0, 0.25])
     # X of glTF is turned to its -Z, which is Bullet's Y.
     assert scene.world_from_node("Wing")[:3, 3] == pytest.approx([3, 0.6, 0.25], abs=1e-6)
@@ -132,9 +126,9 @@ def test_a_size_needs_other_bodies(client: int) -> None:
 def test_a_trigger_goes_along_and_notices_who_comes(client: int) -> None:
     scene = gb.load_gltf(tables(trigger=True), client)
     scene.set("/nodes/0/translation", (1.0, 0.25, 0))  # from now on triggers know that it may move
-    ids = scene.core.world.body_ids
+    ids = bodies_in(client)
     scene.set("/nodes/0/translation", (3, 0.25, 0))
-    assert scene.core.world.body_ids == ids
+    assert bodies_in(client) == ids
     kinds = []
     for _ in range(240):
         scene.step()
@@ -154,7 +148,7 @@ def test_a_reset_puts_a_goal_elsewhere_without_other_bodies(tmp_path: Path) -> N
     )
     env = GltfEnv(path, config)
     env.reset(seed=1)
-    ids = env.scene.core.world.body_ids
+    ids = bodies_in(env.scene.client_id)
     nothing = np.zeros(0, np.float32)
     names = env.observation_names
     for seed in range(3):
@@ -166,5 +160,5 @@ def test_a_reset_puts_a_goal_elsewhere_without_other_bodies(tmp_path: Path) -> N
             observed, *_ = env.step(nothing)
         assert observed[names.index("Ball z")] == pytest.approx(0.6, abs=5e-3)
         assert observed[names.index("Field inside")] == 1.0
-        assert env.scene.core.world.body_ids == ids
+        assert bodies_in(env.scene.client_id) == ids
     env.close()

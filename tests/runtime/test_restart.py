@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pybullet
 import pytest
 
 import gltf_bullet as gb
+from tests.physics.scenes import bodies_in
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 MOTION = "/nodes/{}/extensions/KHR_physics_rigid_bodies/motion/{}"
@@ -17,13 +16,7 @@ POLE_MASS, CART_MASS = MOTION.format(5, "mass"), MOTION.format(1, "mass")
 DRIVE = "/extensions/KHR_physics_rigid_bodies/physicsJoints/0/drives/0/{}"
 
 
-@pytest.fixture
-def client() -> Iterator[int]:
-    client = pybullet.connect(pybullet.DIRECT)
-    pybullet.setGravity(0, 0, -9.81, physicsClientId=client)
-    pybullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1, physicsClientId=client)
-    yield client
-    pybullet.disconnect(client)
+pytestmark = pytest.mark.world(deterministic=True)
 
 
 def made_anew(scene: gb.Scene, monkeypatch: pytest.MonkeyPatch) -> list[object]:
@@ -85,7 +78,7 @@ def test_values_that_are_set_in_place_cost_none(
     scene = gb.load_gltf(ASSETS / "walker.gltf", client)
     start = scene.save_state()
     found = made_anew(scene, monkeypatch)
-    bodies = scene.core.world.body_ids
+    bodies = bodies_in(client)
     friction = "/extensions/KHR_physics_rigid_bodies/physicsMaterials/0/dynamicFriction"
     for value in (0.3, 0.9):  # values between ask for links that the file's own do not
         scene.step(10)
@@ -93,7 +86,7 @@ def test_values_that_are_set_in_place_cost_none(
         assert scene.get(friction) == pytest.approx(value)
         assert scene.joints["FrontLeftHip"].drives[0].max_force == pytest.approx(10 * value)
     assert not found
-    assert scene.core.world.body_ids == bodies
+    assert bodies_in(client) == bodies
 
 
 def test_a_free_body_starts_with_the_velocity_that_it_is_given(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -30,14 +29,9 @@ from tests.runtime.trigger_scenes import (
     node,
     solid,
     told,
-    y_up_world,
 )
 
-
-@pytest.fixture
-def client() -> Iterator[int]:
-    with y_up_world() as number:
-        yield number
+pytestmark = pytest.mark.world(gravity=(0.0, -G, 0.0))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import gltf_bullet as gb
 from gltf_bullet.bullet.rendering.foreign_planes import foreign_planes
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.runtime.views.web_export import WebStage, web_server
-from tests.physics.scenes import G, Scenery, world
+from tests.physics.scenes import G, Scenery, bodies_in, world
 
 ROOT = Path(__file__).resolve().parents[2]
 ASSETS = ROOT / "examples" / "assets"
@@ -124,7 +124,7 @@ def test_lines_lie_below_all_there_is_where_there_is_no_plane() -> None:
     with headless_world() as client:
         # The field is 0.1 m thick, and its upper side at height 0: lines 1 cm below that.
         scene = gb.load_gltf(ASSETS / "goal_line.gltf", client)
-        low = min(pybullet.getAABB(body, -1, client)[0][2] for body in scene.core.world.body_ids)
+        low = min(pybullet.getAABB(body, -1, client)[0][2] for body in bodies_in(client))
         scene.remove()
         assert grounds_of(client, "goal_line") == [(pytest.approx(low - 0.01, abs=2e-3), 0.0)]
         assert grounds_of(client, "shape_zoo") == []  # it has a plane of its own

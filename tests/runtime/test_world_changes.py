@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pybullet
@@ -88,7 +87,7 @@ def reset(client: int, _: gb.Scene) -> None:
 
 
 def reset_and_filled(client: int, scene: gb.Scene) -> None:
-    count = len(scene.core.world.body_ids)
+    count = pybullet.getNumBodies(physicsClientId=client)
     pybullet.resetSimulation(physicsClientId=client)
     ball = pybullet.createCollisionShape(pybullet.GEOM_SPHERE, radius=0.1, physicsClientId=client)
     for number in range(count):
@@ -128,12 +127,7 @@ SAYS = {
 }
 
 
-@pytest.fixture
-def client() -> Any:
-    client_id = pybullet.connect(pybullet.DIRECT)
-    yield client_id
-    if pybullet.isConnected(client_id):
-        pybullet.disconnect(client_id)
+pytestmark = pytest.mark.world(gravity=(0.0, 0.0, 0.0))
 
 
 def changed(

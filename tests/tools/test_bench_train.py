@@ -121,6 +121,7 @@ def test_the_grippers_see_and_close_alike() -> None:
         theirs.close()
 
 
+@pytest.mark.slow
 def test_every_way_to_run_environments_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [row.name for row in TRAIN_ROWS]
     assert names == [*TASKS, "async-2", "batch-16", "batch-64", "world-64"]

@@ -66,7 +66,13 @@ def test_a_page_has_one_title_and_no_long_prose_lines(page: Path) -> None:
     assert max(map(len, prose)) <= 120
 
 
-@pytest.mark.parametrize("page", WITH_SNIPPETS, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.stem, marks=[pytest.mark.slow] * (page.stem == "pictures"))
+        for page in WITH_SNIPPETS
+    ],
+)
 def test_the_snippets_run(page: Path, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for file in blocks(page, "json"):  # the one that authoring.md writes

@@ -23,6 +23,7 @@ def test_the_pages_show_what_the_tool_draws() -> None:
     assert sum((FOLDER / name).stat().st_size for name in IMAGES) < 200_000
 
 
+@pytest.mark.slow
 def test_a_picture_is_as_it_would_be_drawn_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

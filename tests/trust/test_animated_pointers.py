@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pybullet
 import pytest
 
 import gltf_bullet as gb
@@ -17,11 +15,7 @@ MOTION = f"/nodes/0/extensions/{KHR}/motion"
 RADIUS = "/extensions/KHR_implicit_shapes/shapes/{}/sphere/radius"
 
 
-@pytest.fixture
-def client() -> Iterator[int]:
-    client_id = pybullet.connect(pybullet.DIRECT)
-    yield client_id
-    pybullet.disconnect(client_id)
+pytestmark = pytest.mark.world(gravity=(0.0, 0.0, 0.0))
 
 
 def ball(pointer: str, values: Any) -> bytes:

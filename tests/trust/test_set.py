@@ -51,11 +51,7 @@ VALUES: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[int]:
-    client_id = pybullet.connect(pybullet.DIRECT)
-    yield client_id
-    pybullet.disconnect(client_id)
+pytestmark = pytest.mark.world(gravity=(0.0, 0.0, 0.0))
 
 
 @pytest.fixture

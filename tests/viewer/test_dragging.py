@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,17 +9,13 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.viewer.playback import PULL_RATE, Dragging
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 FORWARD = np.array([0.0, 1.0, 0.0])
 
 
-@pytest.fixture
-def client() -> Iterator[int]:
-    with headless_world(gravity=(0.0, 0.0, 0.0)) as client_id:
-        yield client_id
+pytestmark = pytest.mark.world(gravity=(0.0, 0.0, 0.0))
 
 
 def ray_at(point: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

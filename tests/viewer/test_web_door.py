@@ -24,7 +24,7 @@ from gltf_bullet.runtime.views.web_export import open_server
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def view() -> Iterator[gb.viewer.WebView]:
     with headless_world() as client:
         scene = gb.load_gltf(str(ASSETS / "hinge_door.gltf"), client)
@@ -77,8 +77,9 @@ def test_without_the_secret_there_is_neither_page_nor_socket(view: gb.viewer.Web
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(f"http://{bare}{path}", timeout=30)
         assert refused.value.code == 403
-    page = urllib.request.urlopen(view.url, timeout=30).read()  # noqa: S310
-    assert b"<html" in page
+        refused.value.close()  # the server waits for open ones when it closes
+    with urllib.request.urlopen(view.url, timeout=30) as page:  # noqa: S310
+        assert b"<html" in page.read()
 
 
 def test_a_name_of_another_site_for_this_machine_is_refused(view: gb.viewer.WebView) -> None:
@@ -89,6 +90,7 @@ def test_a_name_of_another_site_for_this_machine_is_refused(view: gb.viewer.WebV
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(request, timeout=30)  # noqa: S310
     assert refused.value.code == 403
+    refused.value.close()
 
 
 def test_each_server_has_a_secret_of_its_own() -> None:

@@ -15,6 +15,7 @@ import gltf_bullet as gb
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.viewer.program import ALPHA, XRay
 from gltf_bullet.viewer.window import SLOPE, framing_distance, unproject
+from tests.physics.scenes import bodies_in
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 
@@ -72,13 +73,13 @@ def test_without_a_display_it_says_what_works(display: str | None) -> None:
 def test_x_ray_gives_every_colour_back() -> None:
     with headless_world() as client:
         options = gb.LoadOptions(visuals="collider")
-        scene = gb.load_gltf(ASSETS / "hinge_door.gltf", client, options=options)
+        gb.load_gltf(ASSETS / "hinge_door.gltf", client, options=options)
 
         def colors() -> np.ndarray:
             return np.array(
                 [
                     shape[7]
-                    for body in scene.core.world.body_ids
+                    for body in bodies_in(client)
                     for shape in pybullet.getVisualShapeData(body, physicsClientId=client)
                 ]
             )

@@ -10,14 +10,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import NoReturn
 
 from gltf_bullet.bullet.reading import robot_loading
 from gltf_bullet.convert.mjcf import compiling
 from gltf_bullet.convert.usd import process
 
-__all__ = ["convert_in_forks", "import_converters"]
+__all__ = ["convert_in_forks", "import_converters", "run_program"]
 
 
 class _Fork:
@@ -29,7 +30,7 @@ class _Fork:
         self.returncode: int | None = None
         self._pid = os.fork()
         if self._pid == 0:
-            _work(program, arguments, folder, writer)
+            run_program(program, arguments, folder, writer)
         os.close(writer)
         self._out = os.fdopen(reader, "rb")
 
@@ -59,12 +60,14 @@ class _Fork:
             self.returncode = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
 
 
-def _work(program: str | Path, arguments: list[Any], folder: Path | None, writer: int) -> None:
-    """In the child: never returns."""
+def run_program(
+    program: str | Path, arguments: Sequence[str | Path], folder: Path | None, out: int
+) -> NoReturn:
+    """Be the child that ``child_processes.start`` starts, in a process that was forked for it."""
     code = 1
     try:
         for stream in (1, 2):
-            os.dup2(writer, stream)
+            os.dup2(out, stream)
         os.chdir(folder or os.sep)
         sys.argv = [str(program), *map(str, arguments)]
         if isinstance(program, Path):
