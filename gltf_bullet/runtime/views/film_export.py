@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from gltf_bullet.bullet.rendering.pictures import PixelArray, take_picture
+from gltf_bullet.bullet.rendering.film_layers import FilmLayers
+from gltf_bullet.bullet.rendering.pictures import PixelArray
 from gltf_bullet.bullet.rendering.stand_ins import StandIn, StandIns
 from gltf_bullet.disk_cache import cache_folder
 from gltf_bullet.output_files import written_aside
@@ -133,7 +134,7 @@ def _drawn(
     core: SceneCore, frames: list[FloatArray], look: _FilmLook, stack: ExitStack
 ) -> Iterator[PixelArray]:
     """Yield the frames as pictures."""
-    meshes, veils = shown_meshes(core, look.visuals), trigger_meshes(core)
+    meshes, volumes = shown_meshes(core, look.visuals), trigger_meshes(core)
     shown = [frames[0]]
     kept = cache_folder(core.options.cache_folder)
 
@@ -141,13 +142,21 @@ def _drawn(
         shapes = [StandIn(mesh=mesh.mesh, link=(k, -1)) for k, mesh in enumerate(of)]
         made = StandIns(shapes, lambda: mesh_matrices(core, of, shown[0]), kept)
         stack.callback(made.close)
-        made.place()
         return made
 
-    stood = stage(meshes)
-    covers = stage(veils) if veils else None
     moves = np.array([is_moved(core, mesh.owner) for mesh in meshes], dtype=bool)
-    boxes = [mesh_boxes(meshes, mesh_matrices(core, meshes, frame)) for frame in frames]
+    first = mesh_matrices(core, meshes, frames[0])
+    rests = np.ones(len(meshes), dtype=bool)
+    boxes = []
+    for frame in frames:
+        matrices = mesh_matrices(core, meshes, frame)
+        rests &= (matrices == first).all(axis=(1, 2))
+        boxes.append(mesh_boxes(meshes, matrices))
+    is_glass = np.array([mesh.mesh.is_transparent for mesh in meshes], dtype=bool)
+    resting_meshes, moving_meshes, glass_meshes = (
+        tuple(meshes[k] for k in np.flatnonzero(which))
+        for which in (rests & ~is_glass, ~rests & ~is_glass, is_glass)
+    )
     resting = boxes[0][~moves]
     moving = course_boxes([frame[moves] for frame in boxes], resting)
     width, height = look.size
@@ -156,22 +165,19 @@ def _drawn(
     eye = camera.world_from_camera[:3, 3]
     corners = np.concatenate(boxes)
     reach = float(np.linalg.norm(np.abs(corners - eye).max(axis=1), axis=1).max(initial=1.0))
-    transparent = [
-        (body, -1, mesh.mesh.color[3])
-        for body, mesh in zip(stood.bodies, meshes, strict=True)
-        if mesh.mesh.is_transparent
-    ]
-    planes = {
-        (body, -1): mesh.world_from_mesh
-        for body, mesh in zip(stood.bodies, meshes, strict=True)
-        if mesh.is_endless
-    }
+    layers = FilmLayers(
+        camera,
+        look.size,
+        up=up,
+        reach=reach,
+        shadows_of=framed_box(moving, resting),
+        resting=stage(resting_meshes),
+        planes=[mesh.world_from_mesh if mesh.is_endless else None for mesh in resting_meshes],
+        moving=stage(moving_meshes),
+        glass=stage(glass_meshes),
+        veils=stage(volumes),
+        veil_alpha=TRIGGER_ALPHA,
+    )
     for frame in frames:
         shown[0] = frame
-        stood.place()
-        picture = take_picture(
-            stood.client_id, camera, width, height, up=up, reach=reach, transparent=transparent,
-            shadows_of=framed_box(moving, resting), planes=planes, veils=covers,
-            veil_alpha=TRIGGER_ALPHA,
-        )  # fmt: skip
-        yield picture.rgb
+        yield layers.frame()
