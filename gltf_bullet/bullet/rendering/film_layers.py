@@ -45,7 +45,6 @@ class FilmLayers:
         moving: StandIns,
         glass: StandIns,
         veils: StandIns,
-        veil_alpha: float,
     ) -> None:
         """Draw what rests.
 
@@ -59,15 +58,13 @@ class FilmLayers:
             planes: world_from_plane, normal y, of those that are infinite planes, else ``None``.
             moving: Other opaque shapes.
             glass: Transparent shapes, which throw no shadows.
-            veils: Shapes whose colours are blended over the picture and change nothing else of it.
-            veil_alpha: Opacity of the veils.
+            veils: Transparent shapes on which no shadows fall, over all others.
 
         Raises:
             EngineError: PyBullet has no room for another client.
         """
         (width, height), side = size, light_pixels(*size)
         self._moving, self._glass, self._veils = moving, glass, veils
-        self._veil_alpha = veil_alpha
         self._light = light_direction(up)
         self._view = view_matrices(camera, width / height, reach, for_tiny_renderer=True)
         lamp = scene_light(up, shadows_of)
@@ -86,12 +83,13 @@ class FilmLayers:
         pixels = np.arange(height * width)
         shade(self._shaded, pixels, self._shader, self._lamp_depth)
         self._texels = self._shader.texels(self._plain.depth, side)
+        self._over: dict[StandIns, tuple[Window, RawPicture]] = {}
         self._frame: PixelArray | None = None
 
     def frame(self) -> PixelArray:
         """Draw everything at its present pose; return colours, shape [height, width, 3]."""
-        moved = [things.place() for things in (self._moving, self._glass, self._veils)]
-        if self._frame is not None and not any(moved):
+        moved = [things for things in (self._moving, self._glass, self._veils) if things.place()]
+        if self._frame is not None and not moved:
             return self._frame
         height, width = self._plain.depth.shape
         picture, lamp_depth = self._shaded.copy(), self._lamp_depth.copy()
@@ -107,23 +105,24 @@ class FilmLayers:
         pixels = np.flatnonzero(changed & ~covered)
         picture.rgb.reshape(-1, 3)[pixels] = self._plain.rgb.reshape(-1, 3)[pixels]
         shade(picture, np.flatnonzero(changed), self._shader, lamp_depth)
-        if self._glass.bodies or self._veils.bodies:
+        for things in moved:
+            if things is not self._moving:
+                self._over[things] = self._part(things, self._view, height, width)
+        if self._over:
             self._draw_over(picture, lamp_depth)
         self._frame = picture.rgb
         return self._frame
 
     def _draw_over(self, picture: RawPicture, lamp_depth: Single) -> None:
         """Blend what objects are seen through over a picture of these."""
-        size, front = picture.depth.shape, picture.copy()
-        window, part = self._part(self._glass, self._view, *size)
-        covered = front.cover(part, window)
-        pixels = np.flatnonzero(covered)
-        shade(front, pixels, self._shader, lamp_depth)
-        alphas = self._glass.alphas_of(part.bodies[covered[window]])
-        blend(picture.rgb, pixels, front.rgb.reshape(-1, 3)[pixels], alphas)
-        window, part = self._part(self._veils, self._view, *size)
-        pixels = np.flatnonzero(front.cover(part, window))
-        blend(picture.rgb, pixels, front.rgb.reshape(-1, 3)[pixels], self._veil_alpha)
+        front = picture.copy()
+        for things, (window, part) in self._over.items():  # glass, then veils
+            covered = front.cover(part, window)
+            pixels = np.flatnonzero(covered)
+            if things is self._glass:
+                shade(front, pixels, self._shader, lamp_depth)
+            alphas = things.alphas_of(part.bodies[covered[window]])
+            blend(picture.rgb, pixels, front.rgb.reshape(-1, 3)[pixels], alphas)
 
     def _background(
         self, things: StandIns, view: ViewMatrices, height: int, width: int

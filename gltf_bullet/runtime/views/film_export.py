@@ -19,7 +19,6 @@ from gltf_bullet.rendering.camera import Camera, course_boxes, framed_box, frami
 from gltf_bullet.rendering.film_files import GifFrames, MovieFile, filmstrip
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.shown_meshes import (
-    TRIGGER_ALPHA,
     Shown,
     ShownMesh,
     is_moved,
@@ -176,7 +175,6 @@ def _drawn(
         moving=stage(moving_meshes),
         glass=stage(glass_meshes),
         veils=stage(volumes),
-        veil_alpha=TRIGGER_ALPHA,
     )
     for frame in frames:
         shown[0] = frame
