@@ -84,6 +84,11 @@ class Camera:
         )
         return Camera(world_from_camera=matrix, lens=lens)
 
+    def is_like(self, other: Camera) -> bool:
+        """True if both take the same picture."""
+        is_there = np.array_equal(self.world_from_camera, other.world_from_camera)
+        return is_there and self.lens == other.lens
+
     def aspect_ratio(self) -> float | None:
         """Width over height that the lens requires; ``None`` if it requires none."""
         if isinstance(self.lens, OrthographicLens):

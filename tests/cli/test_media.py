@@ -6,6 +6,7 @@ import csv
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import imageio.v2 as imageio
@@ -110,7 +111,19 @@ def test_one_run_is_in_the_table_the_rows_and_the_pictures(
         seen.append((scene.time, places))
         return np.zeros((80, 120, 3), dtype=np.uint8)
 
+    def pictures(film: Film, steps: list[int], scale: int = 1) -> Iterator[np.ndarray]:
+        scene = film._scene
+        assert scene is not None
+        for moment in (film._moments[step] for step in steps):
+            places = {
+                b.name: moment.world_from_nodes[b.node][:3, 3].tolist()
+                for b in scene.bodies.values()
+            }
+            seen.append((moment.time, places))
+            yield np.zeros((80 * scale, 120 * scale, 3), dtype=np.uint8)
+
     monkeypatch.setattr(Film, "_draw", draw)
+    monkeypatch.setattr(Film, "_pictures", pictures)
     rows, last = tmp_path / "rows.csv", tmp_path / "last.png"
     outcome = run(
         "simulate", overlapping, "--seconds", "1", "--csv", rows, "--fps", "240", "--png", last,
@@ -122,7 +135,7 @@ def test_one_run_is_in_the_table_the_rows_and_the_pictures(
         (f"{float(row['time']):.6f}", row["name"]): [float(row[axis]) for axis in "xyz"]
         for row in csv.DictReader(rows.open())
     }
-    assert len(seen) == 1 + 31  # the last, then the film's, and those of the strip among them
+    assert len(seen) == 1 + 31 + 6  # the last, the film's, the strip's
     for time, places in seen:
         for name, place in places.items():
             assert table[f"{time:.6f}", name] == pytest.approx(place, rel=1e-8)

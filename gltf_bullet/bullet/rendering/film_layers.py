@@ -1,8 +1,8 @@
-"""Pictures of a film, whose camera is fixed, in layers: what rests, what moves, and what is glass.
+"""Pictures of a film in layers: what rests, what moves, and what is glass.
 
-What rests is drawn once, by the camera and by the light. What moves is drawn in the part of the
-picture that it is in, and shadows are computed where one falls or goes. In a film of ten bodies on
-a floor, the floor takes five sixths of a picture's time (measured).
+What rests is drawn once, by the light, and by a camera that rests, too. What moves is drawn in the
+part of the picture that it is in, and shadows are computed where one falls or goes. In a film of
+ten bodies on a floor, the floor takes five sixths of a picture's time (measured).
 """
 
 from __future__ import annotations
@@ -34,11 +34,9 @@ class FilmLayers:
 
     def __init__(
         self,
-        camera: Camera,
         size: tuple[int, int],
         *,
         up: FloatArray,
-        reach: float,
         shadows_of: tuple[FloatArray, FloatArray],
         resting: StandIns,
         planes: Sequence[FloatArray | None],
@@ -46,13 +44,11 @@ class FilmLayers:
         glass: StandIns,
         veils: StandIns,
     ) -> None:
-        """Draw what rests.
+        """Draw the shadows of what rests.
 
         Args:
-            camera: The camera.
             size: Width and height [pixels].
             up: Up axis, from which the light comes, world axes.
-            reach: Distance of the farthest thing from the camera [m].
             shadows_of: Lowest and highest corner [m] of the box whose contents throw shadows.
             resting: Opaque shapes that have one pose in all frames.
             planes: world_from_plane, normal y, of those that are infinite planes, else ``None``.
@@ -63,28 +59,37 @@ class FilmLayers:
         Raises:
             EngineError: PyBullet has no room for another client.
         """
-        (width, height), side = size, light_pixels(*size)
-        self._moving, self._glass, self._veils = moving, glass, veils
-        self._light = light_direction(up)
-        self._view = view_matrices(camera, width / height, reach, for_tiny_renderer=True)
-        lamp = scene_light(up, shadows_of)
-        self._lamp_view = view_matrices(lamp.camera(), 1.0, 0.0, for_tiny_renderer=True)
-        self._shader = Shader(camera, self._view, height, width, lamp)
+        self._size = size
+        self._resting, self._moving, self._glass, self._veils = resting, moving, glass, veils
         resting.place()
-        self._plain = self._background(resting, self._view, height, width)
-        grids = {
+        self._planes = {
             (body, -1): plane
             for body, plane in zip(resting.bodies, planes, strict=True)
             if plane is not None
         }
-        draw_grids(self._plain, camera, self._view, grids)
-        self._lamp_depth = self._background(resting, self._lamp_view, side, side).depth
-        self._shaded = self._plain.copy()
-        pixels = np.arange(height * width)
-        shade(self._shaded, pixels, self._shader, self._lamp_depth)
-        self._texels = self._shader.texels(self._plain.depth, side)
-        self._over: dict[StandIns, tuple[Window, RawPicture]] = {}
+        self._light, self._lamp = light_direction(up), scene_light(up, shadows_of)
+        self._lamp_view = view_matrices(self._lamp.camera(), 1.0, 0.0, for_tiny_renderer=True)
+        side = light_pixels(*size)
+        self._lamp_depth = self._background(self._lamp_view, side, side).depth
         self._frame: PixelArray | None = None
+
+    def look_from(self, camera: Camera, reach: float) -> None:
+        """Draw what rests as a camera sees it.
+
+        Args:
+            camera: The camera.
+            reach: Distance of the farthest thing from it [m].
+        """
+        width, height = self._size
+        self._view = view_matrices(camera, width / height, reach, for_tiny_renderer=True)
+        self._shader = Shader(camera, self._view, height, width, self._lamp)
+        self._plain = self._background(self._view, height, width)
+        draw_grids(self._plain, camera, self._view, self._planes)
+        self._shaded = self._plain.copy()
+        shade(self._shaded, np.arange(height * width), self._shader, self._lamp_depth)
+        self._texels = self._shader.texels(self._plain.depth, len(self._lamp_depth))
+        self._over: dict[StandIns, tuple[Window, RawPicture]] = {}
+        self._frame = None
 
     def frame(self) -> PixelArray:
         """Draw everything at its present pose; return colours, shape [height, width, 3]."""
@@ -105,8 +110,8 @@ class FilmLayers:
         pixels = np.flatnonzero(changed & ~covered)
         picture.rgb.reshape(-1, 3)[pixels] = self._plain.rgb.reshape(-1, 3)[pixels]
         shade(picture, np.flatnonzero(changed), self._shader, lamp_depth)
-        for things in moved:
-            if things is not self._moving:
+        for things in (self._glass, self._veils):
+            if things.bodies and (things in moved or things not in self._over):
                 self._over[things] = self._part(things, self._view, height, width)
         if self._over:
             self._draw_over(picture, lamp_depth)
@@ -124,11 +129,10 @@ class FilmLayers:
             alphas = things.alphas_of(part.bodies[covered[window]])
             blend(picture.rgb, pixels, front.rgb.reshape(-1, 3)[pixels], alphas)
 
-    def _background(
-        self, things: StandIns, view: ViewMatrices, height: int, width: int
-    ) -> RawPicture:
+    def _background(self, view: ViewMatrices, height: int, width: int) -> RawPicture:
+        """Draw what rests."""
         picture = nothing(height, width)
-        window, part = self._part(things, view, height, width)
+        window, part = self._part(self._resting, view, height, width)
         picture.cover(part, window)
         return picture
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import numpy as np
@@ -21,18 +21,19 @@ from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.shown_meshes import (
     Shown,
     ShownMesh,
+    foreign_floors,
     is_moved,
     mesh_boxes,
     mesh_matrices,
     shown_meshes,
     trigger_meshes,
 )
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import BoolArray, FloatArray
 
 SUFFIXES = (".mp4", ".gif", ".png")
 
 
-class _FilmLook(Struct, frozen=True, kw_only=True):
+class FilmLook(Struct, frozen=True, kw_only=True):
     """The settings of a film."""
 
     size: tuple[int, int]
@@ -48,7 +49,7 @@ class _FilmLook(Struct, frozen=True, kw_only=True):
 
 def film_look(
     *, size: tuple[int, int], fps: float, frames: int, camera: Camera | None, visuals: Shown
-) -> _FilmLook:
+) -> FilmLook:
     """Check the settings that users give.
 
     Raises:
@@ -62,7 +63,7 @@ def film_look(
         raise ValueError(f"frames is {frames}; must be in 2 .. 64")
     if visuals not in ("auto", "mesh", "collider"):
         raise ValueError(f"visuals is {visuals!r}; must be auto, mesh or collider")
-    return _FilmLook(size=size, fps=fps, frames=frames, camera=camera, visuals=visuals)
+    return FilmLook(size=size, fps=fps, frames=frames, camera=camera, visuals=visuals)
 
 
 def film_suffix(path: str | os.PathLike[str]) -> str:
@@ -82,7 +83,7 @@ def write_film(
     path: str | os.PathLike[str],
     times: FloatArray,
     world_from_nodes: list[FloatArray],
-    look: _FilmLook,
+    look: FilmLook,
 ) -> None:
     """Write the file; its suffix selects the format.
 
@@ -105,8 +106,8 @@ def write_film(
         wanted = times[0] + np.arange(int(span * look.fps + 1e-9) + 1) / look.fps
     last = np.searchsorted(times, wanted + 1e-9, side="right") - 1
     chosen = [world_from_nodes[k] for k in np.maximum(last, 0).tolist()]
-    with ExitStack() as stack:
-        drawn = _drawn(core, chosen, look, stack)
+    report = core.options.progress
+    with closing(film_frames(core, chosen, look, report=report)) as drawn:
         if suffix == ".png":
             from PIL import Image
 
@@ -129,53 +130,78 @@ def write_film(
             movie.close()
 
 
-def _drawn(
-    core: SceneCore, frames: list[FloatArray], look: _FilmLook, stack: ExitStack
-) -> Iterator[PixelArray]:
-    """Yield the frames as pictures."""
-    meshes, volumes = shown_meshes(core, look.visuals), trigger_meshes(core)
-    shown = [frames[0]]
-    kept = cache_folder(core.options.cache_folder)
+def film_frames(
+    core: SceneCore,
+    frames: Sequence[FloatArray],
+    look: FilmLook,
+    *,
+    cameras: Sequence[Camera] | None = None,
+    shadows_of: tuple[FloatArray, FloatArray] | None = None,
+    report: Callable[[str, float], object] | None = None,
+) -> Generator[PixelArray]:
+    """Draw the frames of a film, colours of shape [height, width, 3] each.
 
-    def stage(of: tuple[ShownMesh, ...]) -> StandIns:
-        shapes = [StandIn(mesh=mesh.mesh, link=(k, -1)) for k, mesh in enumerate(of)]
-        made = StandIns(shapes, lambda: mesh_matrices(core, of, shown[0]), kept)
-        stack.callback(made.close)
-        return made
+    Args:
+        core: A scene, in any world.
+        frames: Matrices of all nodes per frame, shape [node_count, 4, 4].
+        look: The settings.
+        cameras: Cameras of the frames; ``None``: that of the settings in all.
+        shadows_of: Lowest and highest corner [m] of the box whose contents throw shadows; ``None``:
+            that of what moves in the film.
+        report: Called after each frame, as ``LoadOptions.progress``.
+    """
+    meshes = shown_meshes(core, look.visuals) + foreign_floors(core)
+    shown, kept = [frames[0]], cache_folder(core.options.cache_folder)
+    with ExitStack() as stack:
 
-    moves = np.array([is_moved(core, mesh.owner) for mesh in meshes], dtype=bool)
+        def stage(of: tuple[ShownMesh, ...]) -> StandIns:
+            shapes = [StandIn(mesh=mesh.mesh, link=(k, -1)) for k, mesh in enumerate(of)]
+            made = StandIns(shapes, lambda: mesh_matrices(core, of, shown[0]), kept)
+            stack.callback(made.close)
+            return made
+
+        rests, boxes = _courses(core, meshes, frames)
+        is_glass = np.array([mesh.mesh.is_transparent for mesh in meshes], dtype=bool)
+        resting, moving, glass = (
+            tuple(meshes[k] for k in np.flatnonzero(which))
+            for which in (rests & ~is_glass, ~rests & ~is_glass, is_glass)
+        )
+        moves = np.array([is_moved(core, mesh.owner) for mesh in meshes], dtype=bool)
+        framed = course_boxes([frame[moves] for frame in boxes], boxes[0][~moves]), boxes[0][~moves]
+        up = np.asarray(core.placement.up, dtype=np.float64)
+        width, height = look.size
+        if cameras is None:
+            cameras = [look.camera or framing_camera(*framed, up, width / height)] * len(frames)
+        layers = FilmLayers(
+            look.size,
+            up=up,
+            shadows_of=shadows_of or framed_box(*framed),
+            resting=stage(resting),
+            planes=[mesh.world_from_mesh if mesh.is_endless else None for mesh in resting],
+            moving=stage(moving),
+            glass=stage(glass),
+            veils=stage(trigger_meshes(core)),
+        )
+        corners, before = np.concatenate(boxes), None
+        for number, (frame, camera) in enumerate(zip(frames, cameras, strict=True)):
+            shown[0] = frame
+            if before is None or not camera.is_like(before):
+                ways = np.abs(corners - camera.world_from_camera[:3, 3]).max(axis=1)
+                layers.look_from(camera, float(np.linalg.norm(ways, axis=1).max(initial=1.0)))
+                before = camera
+            yield layers.frame()
+            if report is not None:
+                report("drawing a film", (number + 1) / len(frames))
+
+
+def _courses(
+    core: SceneCore, meshes: tuple[ShownMesh, ...], frames: Sequence[FloatArray]
+) -> tuple[BoolArray, list[FloatArray]]:
+    """Return which meshes have one pose in all frames, and the boxes of all meshes per frame."""
     first = mesh_matrices(core, meshes, frames[0])
-    rests = np.ones(len(meshes), dtype=bool)
-    boxes = []
+    rests, boxes = np.ones(len(meshes), dtype=bool), []
     for frame in frames:
         matrices = mesh_matrices(core, meshes, frame)
         rests &= (matrices == first).all(axis=(1, 2))
         boxes.append(mesh_boxes(meshes, matrices))
-    is_glass = np.array([mesh.mesh.is_transparent for mesh in meshes], dtype=bool)
-    resting_meshes, moving_meshes, glass_meshes = (
-        tuple(meshes[k] for k in np.flatnonzero(which))
-        for which in (rests & ~is_glass, ~rests & ~is_glass, is_glass)
-    )
-    resting = boxes[0][~moves]
-    moving = course_boxes([frame[moves] for frame in boxes], resting)
-    width, height = look.size
-    up = np.asarray(core.placement.up, dtype=np.float64)
-    camera = look.camera or framing_camera(moving, resting, up, width / height)
-    eye = camera.world_from_camera[:3, 3]
-    corners = np.concatenate(boxes)
-    reach = float(np.linalg.norm(np.abs(corners - eye).max(axis=1), axis=1).max(initial=1.0))
-    layers = FilmLayers(
-        camera,
-        look.size,
-        up=up,
-        reach=reach,
-        shadows_of=framed_box(moving, resting),
-        resting=stage(resting_meshes),
-        planes=[mesh.world_from_mesh if mesh.is_endless else None for mesh in resting_meshes],
-        moving=stage(moving_meshes),
-        glass=stage(glass_meshes),
-        veils=stage(volumes),
-    )
-    for frame in frames:
-        shown[0] = frame
-        yield layers.frame()
+    return rests, boxes
