@@ -119,10 +119,12 @@ class ViewMatrices(Struct, frozen=True, kw_only=True, eq=False):
             near, far = b / (a - 1.0), b / (a + 1.0)
             clip = (far * near - 2.0 * far * near * depth) / (depth * (far - near) - far)
             return np.asarray((clip - b) / -a - self.pulled_back, np.float64)
-        clip = 2.0 * depth - 1.0
+        clip = 2.0 * depth
+        clip -= 1.0
         if self.projection[3, 2] == 0.0:
             return np.asarray((b - clip) / a, np.float64)
-        return np.asarray(b / (a + clip), np.float64)
+        clip += a
+        return np.asarray(np.divide(b, clip, out=clip), np.float64)
 
     def window_of(self, points: FloatArray, height: int, width: int) -> Window:
         """The part of a picture in which points [m], shape [count, 3], and all between them are."""
