@@ -20,7 +20,6 @@ from gltf_bullet.rendering.film_files import GifFrames, MovieFile, filmstrip
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.shown_meshes import (
     Shown,
-    ShownMesh,
     foreign_floors,
     is_moved,
     mesh_boxes,
@@ -150,41 +149,49 @@ def film_frames(
             that of what moves in the film.
         report: Called after each frame, as ``LoadOptions.progress``.
     """
-    meshes = shown_meshes(core, look.visuals) + foreign_floors(core)
-    shown, kept = [frames[0]], cache_folder(core.options.cache_folder)
+    bodies, volumes = shown_meshes(core, look.visuals) + foreign_floors(core), trigger_meshes(core)
+    meshes, kept = bodies + volumes, cache_folder(core.options.cache_folder)
+    matrices = [mesh_matrices(core, meshes, frame) for frame in frames]
+    shown = [matrices[0]]
+    is_volume = np.arange(len(meshes)) >= len(bodies)
+    is_glass = np.array([mesh.mesh.is_transparent for mesh in meshes], dtype=bool) & ~is_volume
+    rests = np.ones(len(meshes), dtype=bool)
+    for poses in matrices:
+        rests &= (poses == matrices[0]).all(axis=(1, 2))
+    boxes = [mesh_boxes(bodies, poses[: len(bodies)]) for poses in matrices]
+    moves = np.array([is_moved(core, mesh.owner) for mesh in bodies], dtype=bool)
+    framed = course_boxes([box[moves] for box in boxes], boxes[0][~moves]), boxes[0][~moves]
+    up = np.asarray(core.placement.up, dtype=np.float64)
+    width, height = look.size
+    if cameras is None:
+        cameras = [look.camera or framing_camera(*framed, up, width / height)] * len(frames)
     with ExitStack() as stack:
 
-        def stage(of: tuple[ShownMesh, ...]) -> StandIns:
-            shapes = [StandIn(mesh=mesh.mesh, link=(k, -1)) for k, mesh in enumerate(of)]
-            made = StandIns(shapes, lambda: mesh_matrices(core, of, shown[0]), kept)
+        def stage(which: BoolArray) -> StandIns:
+            shapes = [
+                StandIn(mesh=meshes[k].mesh, link=(k, -1)) for k in np.flatnonzero(which).tolist()
+            ]
+            made = StandIns(shapes, lambda: shown[0][which], kept)
             stack.callback(made.close)
             return made
 
-        rests, boxes = _courses(core, meshes, frames)
-        is_glass = np.array([mesh.mesh.is_transparent for mesh in meshes], dtype=bool)
-        resting, moving, glass = (
-            tuple(meshes[k] for k in np.flatnonzero(which))
-            for which in (rests & ~is_glass, ~rests & ~is_glass, is_glass)
-        )
-        moves = np.array([is_moved(core, mesh.owner) for mesh in meshes], dtype=bool)
-        framed = course_boxes([frame[moves] for frame in boxes], boxes[0][~moves]), boxes[0][~moves]
-        up = np.asarray(core.placement.up, dtype=np.float64)
-        width, height = look.size
-        if cameras is None:
-            cameras = [look.camera or framing_camera(*framed, up, width / height)] * len(frames)
+        is_background = rests & ~is_glass & ~is_volume
         layers = FilmLayers(
             look.size,
             up=up,
             shadows_of=shadows_of or framed_box(*framed),
-            resting=stage(resting),
-            planes=[mesh.world_from_mesh if mesh.is_endless else None for mesh in resting],
-            moving=stage(moving),
-            glass=stage(glass),
-            veils=stage(trigger_meshes(core)),
+            resting=stage(is_background),
+            planes=[
+                meshes[k].world_from_mesh if meshes[k].is_endless else None
+                for k in np.flatnonzero(is_background).tolist()
+            ],
+            moving=stage(~rests & ~is_glass & ~is_volume),
+            glass=stage(is_glass),
+            veils=stage(is_volume),
         )
         corners, before = np.concatenate(boxes), None
-        for number, (frame, camera) in enumerate(zip(frames, cameras, strict=True)):
-            shown[0] = frame
+        for number, camera in enumerate(cameras):
+            shown[0] = matrices[number]
             if before is None or not camera.is_like(before):
                 ways = np.abs(corners - camera.world_from_camera[:3, 3]).max(axis=1)
                 layers.look_from(camera, float(np.linalg.norm(ways, axis=1).max(initial=1.0)))
@@ -192,16 +199,3 @@ def film_frames(
             yield layers.frame()
             if report is not None:
                 report("drawing a film", (number + 1) / len(frames))
-
-
-def _courses(
-    core: SceneCore, meshes: tuple[ShownMesh, ...], frames: Sequence[FloatArray]
-) -> tuple[BoolArray, list[FloatArray]]:
-    """Return which meshes have one pose in all frames, and the boxes of all meshes per frame."""
-    first = mesh_matrices(core, meshes, frames[0])
-    rests, boxes = np.ones(len(meshes), dtype=bool), []
-    for frame in frames:
-        matrices = mesh_matrices(core, meshes, frame)
-        rests &= (matrices == first).all(axis=(1, 2))
-        boxes.append(mesh_boxes(meshes, matrices))
-    return rests, boxes
