@@ -12,7 +12,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from gltf_bullet.scene import Lens, OrthographicLens, PerspectiveLens
-from gltf_bullet.transforms import FloatArray, float_array
+from gltf_bullet.transforms import FloatArray, IntArray, float_array
 
 ENDLESS = 1e4
 """[m] Boxes larger than this are infinite planes and do not count for the framing."""
@@ -99,6 +99,21 @@ class Camera:
 Window: TypeAlias = tuple[slice, slice]
 """A part of a picture: its rows and columns."""
 EVERYTHING: Window = (slice(None), slice(None))
+
+
+def window_around(pixels: IntArray, height: int, width: int) -> Window:
+    """The part of a picture in which some pixels are, with their neighbours.
+
+    Args:
+        pixels: The pixels, counted row by row, shape [count], one at least.
+        height: Height of the picture [pixels].
+        width: Width of the picture [pixels].
+    """
+    rows, columns = np.divmod(pixels, width)
+    return (
+        slice(max(int(rows.min()) - 1, 0), min(int(rows.max()) + 2, height)),
+        slice(max(int(columns.min()) - 1, 0), min(int(columns.max()) + 2, width)),
+    )
 
 
 class ViewMatrices(Struct, frozen=True, kw_only=True, eq=False):

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from gltf_bullet.rendering.camera import EVERYTHING, Camera, ViewMatrices, Window
+from gltf_bullet.rendering.camera import EVERYTHING, Camera, ViewMatrices, Window, window_around
 from gltf_bullet.scene import OrthographicLens
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
@@ -140,11 +140,10 @@ class Shader:
             light_depth: The shadow map, square: distances from the light's camera [m], infinite for
                 the background.
         """
-        rows, columns = np.divmod(pixels, depth.shape[1])
-        above, left = max(int(rows.min()) - 1, 0), max(int(columns.min()) - 1, 0)
-        around = slice(above, int(rows.max()) + 2), slice(left, int(columns.max()) + 2)
+        around = window_around(pixels, *depth.shape)
         points = self._points(depth, around)
-        pixels = (rows - above) * points.shape[2] + columns - left
+        rows, columns = np.divmod(pixels, depth.shape[1])
+        pixels = (rows - around[0].start) * points.shape[2] + columns - around[1].start
         # Ten times faster than an index (measured).
         places = points.reshape(3, -1).take(pixels, axis=1)
         facing = self._facing(points, pixels, places)

@@ -16,7 +16,7 @@ from gltf_bullet.bullet.rendering.pictures import (
     RawPicture,
     blend,
     draw_grids,
-    draw_world,
+    draw_part,
     light_direction,
     light_pixels,
     nothing,
@@ -69,8 +69,8 @@ class FilmLayers:
         }
         self._light, self._lamp = light_direction(up), scene_light(up, shadows_of)
         self._lamp_view = view_matrices(self._lamp.camera(), 1.0, 0.0, for_tiny_renderer=True)
-        side = light_pixels(*size)
-        self._lamp_depth = self._background(self._lamp_view, side, side).depth
+        self._side = light_pixels(*size)
+        self._lamp_depth = self._background(self._lamp_view, self._side, self._side).depth
         self._frame: PixelArray | None = None
 
     def look_from(self, camera: Camera, reach: float) -> None:
@@ -87,7 +87,7 @@ class FilmLayers:
         draw_grids(self._plain, camera, self._view, self._planes)
         self._shaded = self._plain.copy()
         shade(self._shaded, np.arange(height * width), self._shader, self._lamp_depth)
-        self._texels = self._shader.texels(self._plain.depth, len(self._lamp_depth))
+        self._texels = self._shader.texels(self._plain.depth, self._side)
         self._over: dict[StandIns, tuple[Window, RawPicture]] = {}
         self._frame = None
 
@@ -97,12 +97,12 @@ class FilmLayers:
         if self._frame is not None and not moved:
             return self._frame
         height, width = self._plain.depth.shape
-        picture, lamp_depth = self._shaded.copy(), self._lamp_depth.copy()
-        window, part = self._part(self._moving, self._lamp_view, *lamp_depth.shape)
+        picture, lamp_depth, side = self._shaded.copy(), self._lamp_depth.copy(), self._side
+        window, part = draw_part(self._moving, self._lamp_view, side, side, self._light)
         darkened = np.zeros(lamp_depth.shape, dtype=bool)
         darkened[window] = part.depth < lamp_depth[window]
         lamp_depth[window] = np.minimum(lamp_depth[window], part.depth)
-        window, part = self._part(self._moving, self._view, height, width)
+        window, part = draw_part(self._moving, self._view, height, width, self._light)
         covered = picture.cover(part, window)
         # A surface's slope is that to its neighbours.
         changed = _widened(covered)
@@ -112,7 +112,7 @@ class FilmLayers:
         shade(picture, np.flatnonzero(changed), self._shader, lamp_depth)
         for things in (self._glass, self._veils):
             if things.bodies and (things in moved or things not in self._over):
-                self._over[things] = self._part(things, self._view, height, width)
+                self._over[things] = draw_part(things, self._view, height, width, self._light)
         if self._over:
             self._draw_over(picture, lamp_depth)
         self._frame = picture.rgb
@@ -132,21 +132,9 @@ class FilmLayers:
     def _background(self, view: ViewMatrices, height: int, width: int) -> RawPicture:
         """Draw what rests."""
         picture = nothing(height, width)
-        window, part = self._part(self._resting, view, height, width)
+        window, part = draw_part(self._resting, view, height, width, self._light)
         picture.cover(part, window)
         return picture
-
-    def _part(
-        self, things: StandIns, view: ViewMatrices, height: int, width: int
-    ) -> tuple[Window, RawPicture]:
-        """Draw the part of a picture in which some things are."""
-        window = view.window_of(things.corners(), height, width)
-        rows, columns = window
-        tall, wide = rows.stop - rows.start, columns.stop - columns.start
-        if not tall:
-            return window, nothing(0, 0)
-        part = view.of_window(window, height, width)
-        return window, draw_world(things.client_id, part, wide, tall, light=self._light)
 
 
 def _widened(mask: BoolArray) -> BoolArray:

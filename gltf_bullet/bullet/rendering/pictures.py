@@ -25,6 +25,7 @@ from gltf_bullet.rendering.camera import (
     Window,
     picture_axes,
     view_matrices,
+    window_around,
 )
 from gltf_bullet.rendering.shading import Light, Shader, Single, grid_colors, world_points
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
@@ -88,6 +89,10 @@ class RawPicture(Struct, frozen=True, kw_only=True, eq=False):
         self.ids[window][here] = part.ids[here]
         return covered
 
+    def paste(self, part: RawPicture, window: Window) -> None:
+        """Put a picture in the place of a part of this one."""
+        self.rgb[window], self.depth[window], self.ids[window] = part.rgb, part.depth, part.ids
+
     def copy(self) -> RawPicture:
         """Return a picture with arrays of its own."""
         return RawPicture(rgb=self.rgb.copy(), depth=self.depth.copy(), ids=self.ids.copy())
@@ -141,11 +146,14 @@ def take_picture(
     if is_tiny:
         for body_id, link, alpha in transparent:
             alphas[picture.shows(body_id, link)] = alpha
-    veiled = np.flatnonzero(alphas < 1.0)
+    glass = np.flatnonzero(alphas < 1.0)
     behind, shader, light_depth = None, None, None
     with _hidden(client_id, transparent if is_tiny else ()):
-        if len(veiled):
-            behind = draw(matrices, width, height)
+        if len(glass):
+            rows, columns = window = window_around(glass, height, width)
+            tall, wide = rows.stop - rows.start, columns.stop - columns.start
+            behind = picture.copy()
+            behind.paste(draw(matrices.of_window(window, height, width), wide, tall), window)
             draw_grids(behind, camera, matrices, planes or {})
         if shadows_of is not None:
             lamp = scene_light(up, shadows_of)
@@ -156,14 +164,15 @@ def take_picture(
     if shader is not None and light_depth is not None:
         shade(picture, np.arange(height * width), shader, light_depth)
         if behind is not None:
-            shade(behind, veiled, shader, light_depth)
+            shade(behind, glass, shader, light_depth)
     if behind is not None:
-        blend(picture.rgb, veiled, behind.rgb.reshape(-1, 3)[veiled], 1.0 - alphas.flat[veiled])
+        blend(picture.rgb, glass, behind.rgb.reshape(-1, 3)[glass], 1.0 - alphas.flat[glass])
     if veils is not None:
         veils.place()
-        veil = draw_world(veils.client_id, matrices, width, height, light=light)
-        nearer = np.flatnonzero(veil.depth < picture.depth)
-        blend(picture.rgb, nearer, veil.rgb.reshape(-1, 3)[nearer], veil_alpha)
+        window, part = draw_part(veils, matrices, height, width, light)
+        front = picture.copy()
+        pixels = np.flatnonzero(front.cover(part, window))
+        blend(picture.rgb, pixels, front.rgb.reshape(-1, 3)[pixels], veil_alpha)
     return picture
 
 
@@ -294,6 +303,18 @@ def draw_world(
     return RawPicture(rgb=rgb, depth=np.where(is_sky, np.inf, meters).astype(np.float32), ids=ids)
 
 
+def draw_part(
+    things: StandIns, matrices: ViewMatrices, height: int, width: int, light: list[float]
+) -> tuple[Window, RawPicture]:
+    """Draw the part of a picture in which some things are, by the software renderer."""
+    rows, columns = window = matrices.window_of(things.corners(), height, width)
+    tall, wide = rows.stop - rows.start, columns.stop - columns.start
+    if not tall:
+        return window, nothing(0, 0)
+    part = matrices.of_window(window, height, width)
+    return window, draw_world(things.client_id, part, wide, tall, light=light)
+
+
 def _draw_both(
     client_id: int,
     stand_ins: StandIns,
@@ -306,9 +327,9 @@ def _draw_both(
 ) -> RawPicture:
     """Draw the world, and stand-ins where they are nearer, with the ids of their links."""
     picture = draw_world(client_id, matrices, width, height, light=light, renderer=renderer)
-    other = draw_world(stand_ins.client_id, matrices, width, height, light=light)
-    is_nearer = picture.cover(other)
-    links = stand_ins.links_of(other.bodies[is_nearer])
+    window, part = draw_part(stand_ins, matrices, height, width, light)
+    is_nearer = picture.cover(part, window)
+    links = stand_ins.links_of(part.bodies[is_nearer[window]])
     picture.ids[is_nearer] = packed_id(links[:, 0], links[:, 1])
     return picture
 
