@@ -22,6 +22,7 @@ from gltf_bullet.rendering.film_files import SHEET_GAP, SMALLEST_LABEL, filmstri
 from gltf_bullet.runtime.telemetry import Telemetry
 from tests.cli.conftest import Run
 from tests.physics.scenes import G, Scenery, world
+from tools.gltf_builder import GltfBuilder
 
 SMALL = ("--size", "120x80")
 
@@ -188,6 +189,25 @@ def test_shadows_of_what_rests_are_the_same_in_all_frames(run: Run, tmp_path: Pa
     grey = (np.ptp(np.stack([first, last]), axis=-1) < 30).all(axis=0)  # neither ball nor sky
     assert grey.sum() > 500
     assert (np.abs(first - last).max(axis=-1)[grey] > 20).mean() < 0.02  # the ball's own shadow
+
+
+def test_shapes_that_grow_are_as_large_in_a_film_as_they_were(run: Run, tmp_path: Path) -> None:
+    """A ball grows to four times its radius within the second."""
+    builder = GltfBuilder()
+    shapes = [{"type": "sphere", "sphere": {"radius": 0.25}}]
+    builder.root_extension("KHR_implicit_shapes", {"shapes": shapes})
+    collider = {"collider": {"geometry": {"shape": 0}}}
+    ball = builder.node("Ball", extensions={"KHR_physics_rigid_bodies": collider})
+    builder.animation("Grow", [(ball, "scale", [0.0, 1.0], [(1, 1, 1), (4, 4, 4)], "LINEAR")])
+    file, strip = tmp_path / "grows.glb", tmp_path / "strip.png"
+    file.write_bytes(builder.glb())
+    run("simulate", file, "--seconds", "0.9", "--filmstrip", strip, "--frames", "2", *SMALL)
+    sheet = np.asarray(Image.open(strip).convert("RGB")).astype(int)
+    first, last = (
+        (np.abs(part - SKY).max(axis=2) > 20).sum()
+        for part in (sheet[:80, :120], sheet[:80, 120 + SHEET_GAP :])
+    )
+    assert 30 < 4 * first < last
 
 
 def test_a_picture_through_a_camera_of_the_file(run: Run, assets: Path, tmp_path: Path) -> None:

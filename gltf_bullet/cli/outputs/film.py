@@ -62,8 +62,10 @@ class _Moment(Struct, frozen=True, kw_only=True, eq=False):
     """Matrices of all nodes, shape [node_count, 4, 4]."""
     camera: Camera | None
     """The requested camera of the file at its pose."""
+    world: object
+    """What the scene has in the engine; another one after a change of shapes."""
     state: SceneState | None
-    """The state, for EGL, which draws the scene's world itself."""
+    """The state, with EGL and where shapes may change: the scene's world itself is drawn then."""
 
 
 class Film:
@@ -74,7 +76,7 @@ class Film:
         if options.mp4 is not None:
             require_media("imageio.v2", "--mp4")
             require_media("imageio_ffmpeg", "--mp4")
-        self._uses_egl = False
+        self._uses_egl, self._keeps_states = False, False
         self._visuals: Shown = "auto"
         self._scene: Scene | None = None
         self._moments: dict[int, _Moment] = {}
@@ -112,6 +114,8 @@ class Film:
         """Prepare for a scene before its first step; ends the program if the camera is missing."""
         options = self._options
         self._scene, self._dt = scene, dt
+        has_actors = scene.core.has_graph or bool(scene.core.asset.animations)
+        self._keeps_states = self._uses_egl or has_actors
         # Bodies without a mesh are in the last picture, too.
         chosen = scene.core.options.visuals
         if chosen == "collider" or scene.core.asset.automatic_visuals != "auto":
@@ -143,7 +147,8 @@ class Film:
                 time=scene.time,
                 world_from_nodes=scene.core.nodes.world_from_node.copy(),
                 camera=None if name is None else scene.pictures.require_camera(_key(name)).camera,
-                state=scene.save_state(own_bodies_only=True) if self._uses_egl else None,
+                world=scene.core.world,
+                state=scene.save_state(own_bodies_only=True) if self._keeps_states else None,
             )
 
     def _is_in_film(self, step: int) -> bool:
@@ -204,7 +209,9 @@ class Film:
             return
         scene = self._begun()
         framed, shadows = self._framed(), self._shadows()
-        if self._uses_egl:
+        if self._uses_egl or any(
+            moment.world is not scene.core.world for moment in self._moments.values()
+        ):
             end = scene.save_state(own_bodies_only=True)
             try:
                 for moment in moments:
