@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
 from gltf_bullet.scene import Lens, OrthographicLens, PerspectiveLens
-from gltf_bullet.transforms import FloatArray, float_array
+from gltf_bullet.transforms import FloatArray, IntArray, float_array
 
 ENDLESS = 1e4
 """[m] Boxes larger than this are infinite planes and do not count for the framing."""
@@ -83,11 +84,36 @@ class Camera:
         )
         return Camera(world_from_camera=matrix, lens=lens)
 
+    def is_like(self, other: Camera) -> bool:
+        """True if both take the same picture."""
+        is_there = np.array_equal(self.world_from_camera, other.world_from_camera)
+        return is_there and self.lens == other.lens
+
     def aspect_ratio(self) -> float | None:
         """Width over height that the lens requires; ``None`` if it requires none."""
         if isinstance(self.lens, OrthographicLens):
             return self.lens.half_width / self.lens.half_height
         return self.lens.aspect_ratio
+
+
+Window: TypeAlias = tuple[slice, slice]
+"""A part of a picture: its rows and columns."""
+EVERYTHING: Window = (slice(None), slice(None))
+
+
+def window_around(pixels: IntArray, height: int, width: int) -> Window:
+    """The part of a picture in which some pixels are, with their neighbours.
+
+    Args:
+        pixels: The pixels, counted row by row, shape [count], one at least.
+        height: Height of the picture [pixels].
+        width: Width of the picture [pixels].
+    """
+    rows, columns = np.divmod(pixels, width)
+    return (
+        slice(max(int(rows.min()) - 1, 0), min(int(rows.max()) + 2, height)),
+        slice(max(int(columns.min()) - 1, 0), min(int(columns.max()) + 2, width)),
+    )
 
 
 class ViewMatrices(Struct, frozen=True, kw_only=True, eq=False):
@@ -108,10 +134,43 @@ class ViewMatrices(Struct, frozen=True, kw_only=True, eq=False):
             near, far = b / (a - 1.0), b / (a + 1.0)
             clip = (far * near - 2.0 * far * near * depth) / (depth * (far - near) - far)
             return np.asarray((clip - b) / -a - self.pulled_back, np.float64)
-        clip = 2.0 * depth - 1.0
+        clip = 2.0 * depth
+        clip -= 1.0
         if self.projection[3, 2] == 0.0:
             return np.asarray((b - clip) / a, np.float64)
-        return np.asarray(b / (a + clip), np.float64)
+        clip += a
+        return np.asarray(np.divide(b, clip, out=clip), np.float64)
+
+    def window_of(self, points: FloatArray, height: int, width: int) -> Window:
+        """The part of a picture in which points [m], shape [count, 3], and all between them are."""
+        rows, columns = (0.0, height), (0.0, width)
+        if not len(points):
+            return slice(0, 0), slice(0, 0)
+        seen = (np.c_[points, np.ones(len(points))] @ (self.projection @ self.view).T)[:, [0, 1, 3]]
+        # What reaches behind the camera may be anywhere. Comparisons with NaN are false.
+        if (seen[:, 2] > 0.0).all() and np.isfinite(seen).all():
+            x, y = seen[:, 0] / seen[:, 2], seen[:, 1] / seen[:, 2]
+            columns = 0.5 * width * (1.0 + x.min()), 0.5 * width * (1.0 + x.max())
+            rows = 0.5 * height * (1.0 - y.max()), 0.5 * height * (1.0 - y.min())
+        (above, below), (left, right) = (
+            np.clip([ends[0] - 1.0, ends[1] + 2.0], 0.0, size).astype(int).tolist()
+            for ends, size in ((rows, height), (columns, width))
+        )
+        if above >= below or left >= right:
+            return slice(0, 0), slice(0, 0)
+        return slice(above, below), slice(left, right)
+
+    def of_window(self, window: Window, height: int, width: int) -> ViewMatrices:
+        """The matrices with which a part of a picture is drawn as a picture of its own."""
+        rows, columns = window
+        part = np.eye(4)
+        for axis, (ends, size) in enumerate(((columns, width), (rows, height))):
+            part[axis, axis] = size / (ends.stop - ends.start)
+            part[axis, 3] = (size - ends.start - ends.stop) / (ends.stop - ends.start)
+        part[1, 3] = -part[1, 3]  # rows are counted from above
+        return ViewMatrices(
+            view=self.view, projection=part @ self.projection, pulled_back=self.pulled_back
+        )
 
 
 def view_matrices(

@@ -23,9 +23,9 @@ COLOR_OF_KIND: dict[MotionKind, Color] = {
 }
 """Colours of collision shapes in pictures, by kind of body."""
 
-SIDES = 48
-"""Number of sides of round shapes; the outline is off by 0.2 % of the radius."""
-RINGS = 12
+SIDES = 36
+"""Number of sides of round shapes; the outline is off by 0.4 % of the radius."""
+RINGS = 9
 """Number of rings of half a sphere."""
 SHEET = 50.0
 """[m] Half the edge of the mesh that stands for an infinite plane."""

@@ -6,6 +6,7 @@ import csv
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import imageio.v2 as imageio
@@ -21,6 +22,7 @@ from gltf_bullet.rendering.film_files import SHEET_GAP, SMALLEST_LABEL, filmstri
 from gltf_bullet.runtime.telemetry import Telemetry
 from tests.cli.conftest import Run
 from tests.physics.scenes import G, Scenery, world
+from tools.gltf_builder import GltfBuilder
 
 SMALL = ("--size", "120x80")
 
@@ -110,7 +112,19 @@ def test_one_run_is_in_the_table_the_rows_and_the_pictures(
         seen.append((scene.time, places))
         return np.zeros((80, 120, 3), dtype=np.uint8)
 
+    def pictures(film: Film, steps: list[int], scale: int = 1) -> Iterator[np.ndarray]:
+        scene = film._scene
+        assert scene is not None
+        for moment in (film._moments[step] for step in steps):
+            places = {
+                b.name: moment.world_from_nodes[b.node][:3, 3].tolist()
+                for b in scene.bodies.values()
+            }
+            seen.append((moment.time, places))
+            yield np.zeros((80 * scale, 120 * scale, 3), dtype=np.uint8)
+
     monkeypatch.setattr(Film, "_draw", draw)
+    monkeypatch.setattr(Film, "_pictures", pictures)
     rows, last = tmp_path / "rows.csv", tmp_path / "last.png"
     outcome = run(
         "simulate", overlapping, "--seconds", "1", "--csv", rows, "--fps", "240", "--png", last,
@@ -122,7 +136,7 @@ def test_one_run_is_in_the_table_the_rows_and_the_pictures(
         (f"{float(row['time']):.6f}", row["name"]): [float(row[axis]) for axis in "xyz"]
         for row in csv.DictReader(rows.open())
     }
-    assert len(seen) == 1 + 31  # the last, then the film's, and those of the strip among them
+    assert len(seen) == 1 + 31 + 6  # the last, the film's, the strip's
     for time, places in seen:
         for name, place in places.items():
             assert table[f"{time:.6f}", name] == pytest.approx(place, rel=1e-8)
@@ -175,6 +189,25 @@ def test_shadows_of_what_rests_are_the_same_in_all_frames(run: Run, tmp_path: Pa
     grey = (np.ptp(np.stack([first, last]), axis=-1) < 30).all(axis=0)  # neither ball nor sky
     assert grey.sum() > 500
     assert (np.abs(first - last).max(axis=-1)[grey] > 20).mean() < 0.02  # the ball's own shadow
+
+
+def test_shapes_that_grow_are_as_large_in_a_film_as_they_were(run: Run, tmp_path: Path) -> None:
+    """A ball grows to four times its radius within the second."""
+    builder = GltfBuilder()
+    shapes = [{"type": "sphere", "sphere": {"radius": 0.25}}]
+    builder.root_extension("KHR_implicit_shapes", {"shapes": shapes})
+    collider = {"collider": {"geometry": {"shape": 0}}}
+    ball = builder.node("Ball", extensions={"KHR_physics_rigid_bodies": collider})
+    builder.animation("Grow", [(ball, "scale", [0.0, 1.0], [(1, 1, 1), (4, 4, 4)], "LINEAR")])
+    file, strip = tmp_path / "grows.glb", tmp_path / "strip.png"
+    file.write_bytes(builder.glb())
+    run("simulate", file, "--seconds", "0.9", "--filmstrip", strip, "--frames", "2", *SMALL)
+    sheet = np.asarray(Image.open(strip).convert("RGB")).astype(int)
+    first, last = (
+        (np.abs(part - SKY).max(axis=2) > 20).sum()
+        for part in (sheet[:80, :120], sheet[:80, 120 + SHEET_GAP :])
+    )
+    assert 30 < 4 * first < last
 
 
 def test_a_picture_through_a_camera_of_the_file(run: Run, assets: Path, tmp_path: Path) -> None:

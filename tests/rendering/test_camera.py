@@ -80,3 +80,46 @@ def test_depth_values_of_opengl_become_metres(lens: PerspectiveLens | Orthograph
     clip = points @ (matrices.projection @ matrices.view).T
     depth = 0.5 + 0.5 * clip[:, 2] / clip[:, 3]
     assert np.allclose(matrices.distances(depth), distances, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "lens",
+    [
+        PerspectiveLens(vertical_field_of_view=0.7, near=0.1),
+        OrthographicLens(half_width=3.0, half_height=2.0, near=0.1, far=50.0),
+    ],
+)
+def test_a_window_of_a_picture_shows_the_same_pixels(
+    lens: PerspectiveLens | OrthographicLens,
+) -> None:
+    """A point at a row and column of the picture is at that place less the window's corner."""
+    height, width = 200, 300
+    camera = Camera(world_from_camera=np.eye(4), lens=lens)
+    matrices = view_matrices(camera, width / height, 100.0, for_tiny_renderer=True)
+    points = np.array([[0.3, 0.2, -5.0], [0.9, 0.5, -7.0], [0.4, 0.4, -6.0]])
+
+    def places(projection: np.ndarray, tall: int, wide: int) -> np.ndarray:
+        clip = np.c_[points, np.ones(3)] @ (projection @ matrices.view).T
+        x, y = (clip[:, :2] / clip[:, 3:]).T
+        return np.stack([0.5 * tall * (1.0 - y), 0.5 * wide * (1.0 + x)], axis=1)
+
+    rows, columns = window = matrices.window_of(points, height, width)
+    whole = places(matrices.projection, height, width)
+    corner = np.array([rows.start, columns.start])
+    size = np.array([rows.stop, columns.stop]) - corner
+    part = places(matrices.of_window(window, height, width).projection, *size.tolist())
+    assert part == pytest.approx(whole - corner)
+    assert (part >= 1.0).all()
+    assert (part <= size - 1).all()
+    assert (size < np.ptp(whole, axis=0) + 6).all()
+
+
+def test_the_window_of_what_reaches_behind_the_camera_is_the_picture() -> None:
+    camera = Camera.looking((0, 0, 0), (1, 0, 0))
+    matrices = view_matrices(camera, 1.5, 100.0, for_tiny_renderer=True)
+    whole = (slice(0, 20), slice(0, 30))
+    assert matrices.window_of(np.array([[5.0, 0, 0], [-1.0, 0, 0]]), 20, 30) == whole
+    assert matrices.window_of(np.array([[5.0, 0, 0], [np.nan, 0, 0]]), 20, 30) == whole
+    nowhere = (slice(0, 0), slice(0, 0))
+    assert matrices.window_of(np.array([[5.0, 90, 0], [5.0, 91, 1]]), 20, 30) == nowhere
+    assert matrices.window_of(np.zeros((0, 3)), 20, 30) == nowhere

@@ -11,7 +11,11 @@ import pytest
 from PIL import Image
 
 import gltf_bullet as gb
+from gltf_bullet.records import replace
+from gltf_bullet.rendering.camera import framed_box, framing_camera
 from gltf_bullet.rendering.film_files import SHEET_GAP, SHEET_WIDTH, filmstrip
+from gltf_bullet.rendering.shading import FLOOR
+from gltf_bullet.runtime.views.film_export import FilmLook, film_frames
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 
@@ -113,3 +117,78 @@ def test_what_is_no_film_is_refused(client: int, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=message):
             recording.export_film(tmp_path / name, **arguments)
     assert not list(tmp_path.iterdir())
+
+
+SIZE = (160, 100)
+
+
+@pytest.mark.parametrize("name", ["toy_blocks", "goal_line", "ragdoll"])
+@pytest.mark.parametrize("travels", [False, True])
+def test_the_layers_of_a_film_are_the_pictures_of_its_moments(
+    client: int, name: str, travels: bool
+) -> None:
+    """Glass, triggers, textures, floors and shadows, before a camera that rests or travels."""
+    asset = gb.read_asset(ASSETS / f"{name}.gltf")
+    best = asset.automatic_visuals
+    scene = asset.instantiate(client, options=gb.LoadOptions(visuals=best))
+    moving, resting = scene.pictures.boxes()
+    box = framed_box(moving, resting)
+    still = framing_camera(moving, resting, scene.core.placement.up, SIZE[0] / SIZE[1])
+    places, cameras, pictures = [], [], []
+    for number in range(4):
+        camera = still
+        if travels:
+            matrix = still.world_from_camera.copy()
+            matrix[0, 3] += 0.05 * number
+            camera = replace(still, world_from_camera=matrix)
+        cameras.append(camera)
+        places.append(scene.core.nodes.world_from_node.copy())
+        pictures.append(scene.pictures.rgb(camera, SIZE, shadows=box, triggers=True))
+        scene.step(60)
+    look = FilmLook(size=SIZE, fps=30.0, frames=2, camera=None, visuals=best)
+    drawn = list(film_frames(scene.core, places, look, cameras=cameras, shadows_of=box))
+    assert np.abs(pictures[3].astype(int) - pictures[0]).max() > 50, "something moves"
+    for frame, picture in zip(drawn, pictures, strict=True):
+        differs = np.abs(frame.astype(int) - picture).max(axis=2)
+        # Outlines, and the shade on what is at the edge of glass.
+        assert (differs > 1).mean() < 0.0015
+        assert differs.mean() < 0.04
+
+
+def test_what_rests_is_drawn_once(client: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[tuple[int, int]] = []
+    draw = pybullet.getCameraImage
+
+    def counted(width: int, height: int, *arguments: object, **named: object) -> object:
+        sizes.append((width, height))
+        return draw(width, height, *arguments, **named)
+
+    monkeypatch.setattr(pybullet, "getCameraImage", counted)
+    scene = gb.load_gltf(ASSETS / "falling_box.gltf", client)
+    start = scene.core.nodes.world_from_node.copy()
+    scene.step(48)
+    end = scene.core.nodes.world_from_node.copy()
+    look = FilmLook(size=SIZE, fps=30.0, frames=2, camera=None, visuals="auto")
+    frames = list(film_frames(scene.core, [start] * 5 + [end] * 5, look))
+    # The floor, by light and by camera; then the box, by both, at two places.
+    assert len(sizes) == 2 + 2 * 2
+    assert sum(width * height for width, height in sizes[3::2]) < 0.3 * SIZE[0] * SIZE[1] * 2
+    assert all(np.array_equal(frame, frames[0]) for frame in frames[:5])
+    assert height_of(frames[-1]) > height_of(frames[0]) + 5
+
+
+def test_a_film_shows_the_floors_of_others_and_its_progress(client: int, tmp_path: Path) -> None:
+    plane = pybullet.createCollisionShape(pybullet.GEOM_PLANE, physicsClientId=client)
+    pybullet.createMultiBody(0.0, plane, physicsClientId=client)
+    shares: list[float] = []
+    options = gb.LoadOptions(progress=lambda _, share: shares.append(share))
+    scene = gb.load_gltf(ASSETS / "pendulum.gltf", client, options=options)
+    recording = gb.record(scene)
+    scene.step(24)
+    shares.clear()
+    camera = gb.Camera.looking((0, -4, 2), (0, 0, 0))
+    recording.export_film(tmp_path / "a.png", size=SIZE, frames=4, camera=camera)
+    assert shares == [0.25, 0.5, 0.75, 1.0]
+    sheet = np.asarray(Image.open(tmp_path / "a.png").convert("RGB"))
+    assert sheet[95, 5] == pytest.approx(FLOOR, abs=0.3 * FLOOR.max())
+    assert np.ptp(sheet[60:100, :160].mean(axis=2)) > 10, "lines"

@@ -45,19 +45,21 @@ def places(page: dict[str, Any], name: str) -> dict[float, tuple[float, ...]]:
     }
 
 
-def test_the_page_plays_the_fall(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("fps", "frames"), [(24, 25), (None, 61)])
+def test_the_page_plays_the_fall(tmp_path: Path, fps: float | None, frames: int) -> None:
+    """A page has no more frames than a screen shows, which is 60 a second."""
     scenery = Scenery()
     scenery.node("Ball", at=(0, 9, 0), shape=scenery.shape("sphere"), motion={"mass": 1})
     scenery.node("Floor", at=(0, -0.5, 0), shape=scenery.shape("box", size=[4, 1, 4]))
     path = tmp_path / "fall.html"
     with world(scenery.bytes()) as scene:
-        recording = gb.record(scene, fps=24)
+        recording = gb.record(scene, fps=fps)
         scene.step(240)
         recording.export_html(path)
     page = recorded(path)
     assert page["durationSeconds"] == pytest.approx(1.0)
     found = places(page, "Ball")
-    assert len(found) == 25
+    assert len(found) == frames
     for time, (x, y, z) in found.items():
         fallen = 0.5 * G * time * (time + 1 / 240)
         assert (x, y, z) == pytest.approx((0, 9 - fallen, 0), abs=1e-3)

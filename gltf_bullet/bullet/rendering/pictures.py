@@ -10,7 +10,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,18 +18,22 @@ import pybullet
 from msgspec import Struct
 
 from gltf_bullet.bullet.rendering.stand_ins import StandIns
-from gltf_bullet.rendering.camera import Camera, ViewMatrices, picture_axes, view_matrices
-from gltf_bullet.rendering.shading import (
-    Light,
-    grid_colors,
-    in_the_shade,
-    normals_of,
-    world_points,
+from gltf_bullet.rendering.camera import (
+    EVERYTHING,
+    Camera,
+    ViewMatrices,
+    Window,
+    picture_axes,
+    view_matrices,
+    window_around,
 )
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.rendering.shading import Light, Shader, Single, grid_colors, world_points
+from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
 PixelArray: TypeAlias = npt.NDArray[np.uint8]
 IdArray: TypeAlias = npt.NDArray[np.int64]
+
+Ids = TypeVar("Ids", int, IdArray)
 
 Renderer: TypeAlias = Literal["tiny", "hardware"]
 """PyBullet's software renderer, or OpenGL of its window or EGL plugin."""
@@ -54,10 +58,44 @@ class RawPicture(Struct, frozen=True, kw_only=True, eq=False):
     """Shape [height, width, 3]."""
     depth: npt.NDArray[np.float32]
     """Depth [m] along the direction of view, infinite in the background."""
-    bodies: IdArray
-    """PyBullet's body ids, -1 in the background."""
-    links: IdArray
-    """Link indices, -1 for bases."""
+    ids: npt.NDArray[np.int32]
+    """Bodies and links as PyBullet packs them, -1 in the background."""
+
+    @property
+    def bodies(self) -> IdArray:
+        """PyBullet's body ids, -1 in the background."""
+        return np.where(self.ids < 0, -1, self.ids & 0xFFFFFF).astype(np.int64)
+
+    @property
+    def links(self) -> IdArray:
+        """Link indices, -1 for bases and in the background."""
+        return np.where(self.ids < 0, -1, (self.ids >> 24) - 1).astype(np.int64)
+
+    def shows(self, body_id: int, link: int) -> BoolArray:
+        """True for the pixels of a link."""
+        return np.asarray(self.ids == packed_id(body_id, link))
+
+    def cover(self, part: RawPicture, window: Window = EVERYTHING) -> BoolArray:
+        """Draw a picture over a part of this one, where it is nearer.
+
+        Returns:
+            True for the pixels where it is, shape [height, width].
+        """
+        covered = np.zeros(self.depth.shape, dtype=bool)
+        here = covered[window]
+        here[:] = part.depth < self.depth[window]
+        self.rgb[window][here] = part.rgb[here]
+        self.depth[window][here] = part.depth[here]
+        self.ids[window][here] = part.ids[here]
+        return covered
+
+    def paste(self, part: RawPicture, window: Window) -> None:
+        """Put a picture in the place of a part of this one."""
+        self.rgb[window], self.depth[window], self.ids[window] = part.rgb, part.depth, part.ids
+
+    def copy(self) -> RawPicture:
+        """Return a picture with arrays of its own."""
+        return RawPicture(rgb=self.rgb.copy(), depth=self.depth.copy(), ids=self.ids.copy())
 
 
 def take_picture(
@@ -97,75 +135,121 @@ def take_picture(
     """
     is_tiny = renderer == "tiny"
     matrices = view_matrices(camera, width / height, reach, for_tiny_renderer=is_tiny)
-    light = (picture_axes(up) @ np.array(LIGHT_FROM)).tolist()
-    draw = partial(_draw, client_id, light=light, renderer=renderer)
+    light = light_direction(up)
+    draw = partial(draw_world, client_id, light=light, renderer=renderer)
     if stand_ins is not None:
         stand_ins.place()
         draw = partial(_draw_both, client_id, stand_ins, light=light, renderer=renderer)
     picture = draw(matrices, width, height)
-    points = None
-    if shadows_of is not None or planes:
-        points = world_points(camera, matrices, picture.depth)
-        _draw_grids(picture, points, planes or {})
-    behind, alphas = None, np.ones((height, width, 1))
-    lamp, light_depth = None, None
-    if shadows_of is not None:
-        lamp = Light(towards=np.array(light) / np.linalg.norm(light), low=shadows_of[0],
-                     high=shadows_of[1])  # fmt: skip
+    draw_grids(picture, camera, matrices, planes or {})
+    alphas = np.ones((height, width))
     if is_tiny:
         for body_id, link, alpha in transparent:
-            alphas[(picture.bodies == body_id) & (picture.links == link)] = alpha
+            alphas[picture.shows(body_id, link)] = alpha
+    glass = np.flatnonzero(alphas < 1.0)
+    behind, shader, light_depth = None, None, None
     with _hidden(client_id, transparent if is_tiny else ()):
-        if alphas.min() < 1.0:
-            behind = draw(matrices, width, height)
-        if lamp is not None:
+        if len(glass):
+            rows, columns = window = window_around(glass, height, width)
+            tall, wide = rows.stop - rows.start, columns.stop - columns.start
+            behind = picture.copy()
+            behind.paste(draw(matrices.of_window(window, height, width), wide, tall), window)
+            draw_grids(behind, camera, matrices, planes or {})
+        if shadows_of is not None:
+            lamp = scene_light(up, shadows_of)
+            shader = Shader(camera, matrices, height, width, lamp)
             seen = view_matrices(lamp.camera(), 1.0, 0.0, for_tiny_renderer=is_tiny)
-            pixels = LIGHT_PIXELS if max(width, height) > _SMALL else LIGHT_PIXELS // 2
-            light_depth = draw(seen, pixels, pixels).depth
-    layers = [] if points is None else [(picture, points)]
-    if behind is not None and points is not None:
-        layers.append((behind, world_points(camera, matrices, behind.depth)))
-        _draw_grids(*layers[1], planes or {})
-    if lamp is not None and light_depth is not None:
-        for layer, places in layers:
-            _shade(layer, camera, places, lamp, light_depth)
+            side = light_pixels(width, height)
+            light_depth = draw(seen, side, side).depth
+    if shader is not None and light_depth is not None:
+        shade(picture, np.arange(height * width), shader, light_depth)
+        if behind is not None:
+            shade(behind, glass, shader, light_depth)
     if behind is not None:
-        mixed = alphas * picture.rgb + (1.0 - alphas) * behind.rgb
-        picture.rgb[:] = np.round(mixed).astype(np.uint8)
+        blend(picture.rgb, glass, behind.rgb.reshape(-1, 3)[glass], 1.0 - alphas.flat[glass])
     if veils is not None:
         veils.place()
-        veil = _draw(veils.client_id, matrices, width, height, light=light, renderer="tiny")
-        is_nearer = veil.depth < picture.depth
-        mixed = (1.0 - veil_alpha) * picture.rgb + veil_alpha * veil.rgb
-        picture.rgb[is_nearer] = np.round(mixed[is_nearer]).astype(np.uint8)
+        window, part = draw_part(veils, matrices, height, width, light)
+        front = picture.copy()
+        pixels = np.flatnonzero(front.cover(part, window))
+        blend(picture.rgb, pixels, front.rgb.reshape(-1, 3)[pixels], veil_alpha)
     return picture
 
 
-def _draw_grids(
-    picture: RawPicture, points: FloatArray, planes: Mapping[tuple[int, int], FloatArray]
+def nothing(height: int, width: int) -> RawPicture:
+    """Return a picture of the background alone."""
+    rgb = np.empty((height, width, 3), np.uint8)
+    rgb[:] = SKY
+    return RawPicture(
+        rgb=rgb,
+        depth=np.full((height, width), np.inf, np.float32),
+        ids=np.full((height, width), -1, np.int32),
+    )
+
+
+def packed_id(body_id: Ids, link: Ids) -> Ids:
+    """Number by which PyBullet's pictures name a link."""
+    return body_id | (link + 1) << 24
+
+
+def light_direction(up: FloatArray) -> list[float]:
+    """Return the direction towards the light, world axes."""
+    direction: list[float] = (picture_axes(up) @ np.array(LIGHT_FROM)).tolist()
+    return direction
+
+
+def light_pixels(width: int, height: int) -> int:
+    """Return the side of the light's picture for a picture of that size [pixels]."""
+    return LIGHT_PIXELS if max(width, height) > _SMALL else LIGHT_PIXELS // 2
+
+
+def scene_light(up: FloatArray, shadows_of: tuple[FloatArray, FloatArray]) -> Light:
+    """Return the light of a picture in which what is in a box, of two corners [m], has a shadow."""
+    towards = np.array(light_direction(up))
+    return Light(
+        towards=towards / np.linalg.norm(towards),
+        low=shadows_of[0],
+        high=shadows_of[1],
+        ambient=AMBIENT,
+        diffuse=DIFFUSE,
+    )
+
+
+def draw_grids(
+    picture: RawPicture,
+    camera: Camera,
+    matrices: ViewMatrices,
+    planes: Mapping[tuple[int, int], FloatArray],
 ) -> None:
-    for (body_id, link), matrix in planes.items():
-        mask = (picture.bodies == body_id) & (picture.links == link)
+    """Draw infinite planes with lines; see :func:`take_picture`."""
+    points = world_points(camera, matrices, picture.depth) if planes else np.zeros(0)
+    for link, matrix in planes.items():
+        mask = picture.shows(*link)
         if mask.any():
             picture.rgb[mask] = grid_colors(points, matrix, mask)
 
 
-def _shade(
-    picture: RawPicture,
-    camera: Camera,
-    points: FloatArray,
-    lamp: Light,
-    light_depth: npt.NDArray[np.floating],
-) -> None:
-    """Reduce shaded pixels to the ambient light."""
-    seen = np.isfinite(picture.depth)
-    if not seen.any():
+def shade(picture: RawPicture, pixels: IntArray, shader: Shader, light_depth: Single) -> None:
+    """Darken what no light reaches, among some pixels, counted row by row."""
+    pixels = pixels[np.isfinite(picture.depth.reshape(-1)[pixels])]
+    if not len(pixels):
         return
-    normals = normals_of(points, camera.world_from_camera[:3, 3] - points)
-    facing = np.clip(normals @ lamp.towards, 0.0, 1.0)
-    dark = 1.0 - AMBIENT / (AMBIENT + DIFFUSE * facing)
-    dark *= np.where(seen, in_the_shade(points, facing, lamp, light_depth), 0.0)
-    picture.rgb[:] = np.round(picture.rgb * (1.0 - dark)[..., None]).astype(np.uint8)
+    strengths = shader.strengths(picture.depth, pixels, light_depth)
+    for channel in picture.rgb.reshape(-1, 3).T:
+        channel[pixels] = np.rint(channel[pixels] * strengths)
+
+
+def blend(rgb: PixelArray, pixels: IntArray, over: PixelArray, alphas: float | FloatArray) -> None:
+    """Blend colours, shape [count, 3], over some pixels, counted row by row.
+
+    Args:
+        rgb: Shape [height, width, 3].
+        pixels: Shape [count].
+        over: Shape [count, 3].
+        alphas: Opacity of the colours, one for all or shape [count].
+    """
+    for channel, color in zip(rgb.reshape(-1, 3).T, over.T, strict=True):
+        channel[pixels] = np.rint((1.0 - alphas) * channel[pixels] + alphas * color)
 
 
 @contextmanager
@@ -181,15 +265,16 @@ def _hidden(client_id: int, links: Sequence[tuple[int, int, float]]) -> Iterator
             _set_color(client_id, body_id, link, color)
 
 
-def _draw(
+def draw_world(
     client_id: int,
     matrices: ViewMatrices,
     width: int,
     height: int,
     *,
     light: list[float],
-    renderer: Renderer,
+    renderer: Renderer = "tiny",
 ) -> RawPicture:
+    """Draw a world without shadows, transparency and grids."""
     _, _, pixels, depth, seen = pybullet.getCameraImage(
         width,
         height,
@@ -207,19 +292,27 @@ def _draw(
         flags=pybullet.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
         physicsClientId=client_id,
     )
-    ids = np.array(seen, dtype=np.int64).reshape(height, width)
-    nothing = ids < 0
-    rgb = np.array(pixels, dtype=np.uint8).reshape(height, width, 4)[:, :, :3].copy()
-    rgb[nothing] = SKY
+    ids = np.array(seen, dtype=np.int32).reshape(height, width)
+    is_sky = ids < 0
     with np.errstate(divide="ignore", invalid="ignore"):
         meters = matrices.distances(np.array(depth, dtype=np.float64).reshape(height, width))
-    meters[nothing] = np.inf
-    return RawPicture(
-        rgb=rgb,
-        depth=meters.astype(np.float32),
-        bodies=np.where(nothing, -1, ids & 0xFFFFFF),
-        links=np.where(nothing, -1, (ids >> 24) - 1),
-    )
+    rgb = np.empty((height, width, 3), np.uint8)
+    # Channel by channel, which is five times faster.
+    for k in range(3):
+        rgb[:, :, k] = np.where(is_sky, SKY[k], np.reshape(pixels, (height, width, 4))[:, :, k])
+    return RawPicture(rgb=rgb, depth=np.where(is_sky, np.inf, meters).astype(np.float32), ids=ids)
+
+
+def draw_part(
+    things: StandIns, matrices: ViewMatrices, height: int, width: int, light: list[float]
+) -> tuple[Window, RawPicture]:
+    """Draw the part of a picture in which some things are, by the software renderer."""
+    rows, columns = window = matrices.window_of(things.corners(), height, width)
+    tall, wide = rows.stop - rows.start, columns.stop - columns.start
+    if not tall:
+        return window, nothing(0, 0)
+    part = matrices.of_window(window, height, width)
+    return window, draw_world(things.client_id, part, wide, tall, light=light)
 
 
 def _draw_both(
@@ -233,12 +326,11 @@ def _draw_both(
     renderer: Renderer,
 ) -> RawPicture:
     """Draw the world, and stand-ins where they are nearer, with the ids of their links."""
-    picture = _draw(client_id, matrices, width, height, light=light, renderer=renderer)
-    other = _draw(stand_ins.client_id, matrices, width, height, light=light, renderer="tiny")
-    is_nearer = other.depth < picture.depth
-    links = stand_ins.links_of(other.bodies[is_nearer])
-    picture.rgb[is_nearer], picture.depth[is_nearer] = other.rgb[is_nearer], other.depth[is_nearer]
-    picture.bodies[is_nearer], picture.links[is_nearer] = links[:, 0], links[:, 1]
+    picture = draw_world(client_id, matrices, width, height, light=light, renderer=renderer)
+    window, part = draw_part(stand_ins, matrices, height, width, light)
+    is_nearer = picture.cover(part, window)
+    links = stand_ins.links_of(part.bodies[is_nearer[window]])
+    picture.ids[is_nearer] = packed_id(links[:, 0], links[:, 1])
     return picture
 
 

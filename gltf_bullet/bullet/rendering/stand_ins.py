@@ -53,28 +53,56 @@ class StandIns:
         """
         self.client_id = -1
         """Client id of the private world; -1 if it is not open."""
-        self._links = np.array([(-1, -1), *(shape.link for shape in shapes)], dtype=np.int64)
+        self._links = np.array([*(shape.link for shape in shapes), (-1, -1)], dtype=np.int64)
+        self._alphas = np.array([shape.mesh.color[3] for shape in shapes])
+        corners = np.array([shape.mesh.bounds() for shape in shapes]).reshape(-1, 2, 3)
+        self._corners: FloatArray = np.stack(
+            [corners[:, [x, y, z], [0, 1, 2]] for x in (0, 1) for y in (0, 1) for z in (0, 1)],
+            axis=1,
+        )
+        self._placed: FloatArray = np.full((len(shapes), 4, 4), np.nan)
 
-    def place(self) -> None:
-        """Move all bodies to the present poses of their shapes.
+    def place(self) -> bool:
+        """Move all bodies to the present poses of their shapes; return True if any has moved.
 
         Raises:
             EngineError: PyBullet has no room for another client.
         """
+        if not self._shapes:
+            return False
         if self.client_id < 0:
             self._open()
         matrices = self._matrices()
-        rotations = quats_from_matrices(matrices[:, :3, :3])
-        for body, matrix, rotation in zip(self.bodies, matrices, rotations, strict=True):
+        moved = np.flatnonzero((matrices != self._placed).any(axis=(1, 2)))
+        rotations = quats_from_matrices(matrices[moved, :3, :3]).tolist()
+        positions = matrices[moved, :3, 3].tolist()
+        for number, position, rotation in zip(moved.tolist(), positions, rotations, strict=True):
             pybullet.resetBasePositionAndOrientation(
-                body, matrix[:3, 3].tolist(), rotation.tolist(), physicsClientId=self.client_id
+                self.bodies[number], position, rotation, physicsClientId=self.client_id
             )
+        self._placed = matrices.copy()
+        return len(moved) > 0
+
+    def corners(self) -> FloatArray:
+        """Return the corners of the shapes' boxes where they were placed [m], shape [count, 3]."""
+        turned = self._corners @ np.swapaxes(self._placed[:, :3, :3], 1, 2)
+        return (turned + self._placed[:, None, :3, 3]).reshape(-1, 3)
 
     def links_of(self, bodies: IntArray) -> IntArray:
         """Return body id and link in the user's world for private bodies, shape [..., 2]."""
-        number_of = np.zeros(max(self.bodies, default=0) + 2, dtype=np.int64)
-        number_of[self.bodies] = np.arange(1, len(self.bodies) + 1)
-        found: IntArray = self._links[number_of[bodies]]  # id -1 selects the last place, which is 0
+        found: IntArray = self._links[self._numbers_of(bodies)]
+        return found
+
+    def alphas_of(self, bodies: IntArray) -> FloatArray:
+        """Return the opacity of private bodies, shape [...]."""
+        found: FloatArray = self._alphas[self._numbers_of(bodies)]
+        return found
+
+    def _numbers_of(self, bodies: IntArray) -> IntArray:
+        """Return the number of each body's shape, -1 for id -1, shape [...]."""
+        number_of = np.full(max(self.bodies, default=0) + 2, -1, dtype=np.intp)
+        number_of[self.bodies] = np.arange(len(self.bodies))
+        found: IntArray = number_of[bodies]  # id -1 selects the last place
         return found
 
     def _open(self) -> None:
@@ -105,6 +133,7 @@ class StandIns:
         if self.client_id >= 0 and pybullet.isConnected(self.client_id):
             pybullet.disconnect(self.client_id)
         self.client_id, self.bodies = -1, []
+        self._placed[:] = np.nan
 
 
 def _visual(client: int, mesh: VisualMesh) -> int:

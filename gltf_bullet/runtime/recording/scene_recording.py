@@ -186,8 +186,9 @@ class Recording:
     ) -> None:
         """Draw the recording as a film: ``.mp4``, ``.gif``, or as ``.png`` a sheet of some frames.
 
-        It is drawn in a private world, with shadows and triggers, without bodies of others in the
-        scene's world: :func:`~gltf_bullet.record_world` records those.
+        It is drawn in a private world, with shadows and triggers. Of others in the scene's world it
+        shows infinite planes alone: :func:`~gltf_bullet.record_world` records their bodies. The
+        scene's ``LoadOptions.progress`` is told about it.
 
         Args:
             path: Its suffix selects the format; folders above it are made.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
 
-from gltf_bullet.bullet.rendering.pictures import PixelArray, take_picture
+from gltf_bullet.bullet.rendering.film_layers import FilmLayers
+from gltf_bullet.bullet.rendering.pictures import PixelArray
 from gltf_bullet.bullet.rendering.stand_ins import StandIn, StandIns
 from gltf_bullet.disk_cache import cache_folder
 from gltf_bullet.output_files import written_aside
@@ -18,21 +19,20 @@ from gltf_bullet.rendering.camera import Camera, course_boxes, framed_box, frami
 from gltf_bullet.rendering.film_files import GifFrames, MovieFile, filmstrip
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.shown_meshes import (
-    TRIGGER_ALPHA,
     Shown,
-    ShownMesh,
+    foreign_floors,
     is_moved,
     mesh_boxes,
     mesh_matrices,
     shown_meshes,
     trigger_meshes,
 )
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import BoolArray, FloatArray
 
 SUFFIXES = (".mp4", ".gif", ".png")
 
 
-class _FilmLook(Struct, frozen=True, kw_only=True):
+class FilmLook(Struct, frozen=True, kw_only=True):
     """The settings of a film."""
 
     size: tuple[int, int]
@@ -48,7 +48,7 @@ class _FilmLook(Struct, frozen=True, kw_only=True):
 
 def film_look(
     *, size: tuple[int, int], fps: float, frames: int, camera: Camera | None, visuals: Shown
-) -> _FilmLook:
+) -> FilmLook:
     """Check the settings that users give.
 
     Raises:
@@ -62,7 +62,7 @@ def film_look(
         raise ValueError(f"frames is {frames}; must be in 2 .. 64")
     if visuals not in ("auto", "mesh", "collider"):
         raise ValueError(f"visuals is {visuals!r}; must be auto, mesh or collider")
-    return _FilmLook(size=size, fps=fps, frames=frames, camera=camera, visuals=visuals)
+    return FilmLook(size=size, fps=fps, frames=frames, camera=camera, visuals=visuals)
 
 
 def film_suffix(path: str | os.PathLike[str]) -> str:
@@ -82,7 +82,7 @@ def write_film(
     path: str | os.PathLike[str],
     times: FloatArray,
     world_from_nodes: list[FloatArray],
-    look: _FilmLook,
+    look: FilmLook,
 ) -> None:
     """Write the file; its suffix selects the format.
 
@@ -105,8 +105,8 @@ def write_film(
         wanted = times[0] + np.arange(int(span * look.fps + 1e-9) + 1) / look.fps
     last = np.searchsorted(times, wanted + 1e-9, side="right") - 1
     chosen = [world_from_nodes[k] for k in np.maximum(last, 0).tolist()]
-    with ExitStack() as stack:
-        drawn = _drawn(core, chosen, look, stack)
+    report = core.options.progress
+    with closing(film_frames(core, chosen, look, report=report)) as drawn:
         if suffix == ".png":
             from PIL import Image
 
@@ -129,49 +129,73 @@ def write_film(
             movie.close()
 
 
-def _drawn(
-    core: SceneCore, frames: list[FloatArray], look: _FilmLook, stack: ExitStack
-) -> Iterator[PixelArray]:
-    """Yield the frames as pictures."""
-    meshes, veils = shown_meshes(core, look.visuals), trigger_meshes(core)
-    shown = [frames[0]]
-    kept = cache_folder(core.options.cache_folder)
+def film_frames(
+    core: SceneCore,
+    frames: Sequence[FloatArray],
+    look: FilmLook,
+    *,
+    cameras: Sequence[Camera] | None = None,
+    shadows_of: tuple[FloatArray, FloatArray] | None = None,
+    report: Callable[[str, float], object] | None = None,
+) -> Generator[PixelArray]:
+    """Draw the frames of a film, colours of shape [height, width, 3] each.
 
-    def stage(of: tuple[ShownMesh, ...]) -> StandIns:
-        shapes = [StandIn(mesh=mesh.mesh, link=(k, -1)) for k, mesh in enumerate(of)]
-        made = StandIns(shapes, lambda: mesh_matrices(core, of, shown[0]), kept)
-        stack.callback(made.close)
-        made.place()
-        return made
-
-    stood = stage(meshes)
-    covers = stage(veils) if veils else None
-    moves = np.array([is_moved(core, mesh.owner) for mesh in meshes], dtype=bool)
-    boxes = [mesh_boxes(meshes, mesh_matrices(core, meshes, frame)) for frame in frames]
-    resting = boxes[0][~moves]
-    moving = course_boxes([frame[moves] for frame in boxes], resting)
-    width, height = look.size
+    Args:
+        core: A scene, in any world.
+        frames: Matrices of all nodes per frame, shape [node_count, 4, 4].
+        look: The settings.
+        cameras: Cameras of the frames; ``None``: that of the settings in all.
+        shadows_of: Lowest and highest corner [m] of the box whose contents throw shadows; ``None``:
+            that of what moves in the film.
+        report: Called after each frame, as ``LoadOptions.progress``.
+    """
+    bodies, volumes = shown_meshes(core, look.visuals) + foreign_floors(core), trigger_meshes(core)
+    meshes, kept = bodies + volumes, cache_folder(core.options.cache_folder)
+    matrices = [mesh_matrices(core, meshes, frame) for frame in frames]
+    shown = [matrices[0]]
+    is_volume = np.arange(len(meshes)) >= len(bodies)
+    is_glass = np.array([mesh.mesh.is_transparent for mesh in meshes], dtype=bool) & ~is_volume
+    rests = np.ones(len(meshes), dtype=bool)
+    for poses in matrices:
+        rests &= (poses == matrices[0]).all(axis=(1, 2))
+    boxes = [mesh_boxes(bodies, poses[: len(bodies)]) for poses in matrices]
+    moves = np.array([is_moved(core, mesh.owner) for mesh in bodies], dtype=bool)
+    framed = course_boxes([box[moves] for box in boxes], boxes[0][~moves]), boxes[0][~moves]
     up = np.asarray(core.placement.up, dtype=np.float64)
-    camera = look.camera or framing_camera(moving, resting, up, width / height)
-    eye = camera.world_from_camera[:3, 3]
-    corners = np.concatenate(boxes)
-    reach = float(np.linalg.norm(np.abs(corners - eye).max(axis=1), axis=1).max(initial=1.0))
-    transparent = [
-        (body, -1, mesh.mesh.color[3])
-        for body, mesh in zip(stood.bodies, meshes, strict=True)
-        if mesh.mesh.is_transparent
-    ]
-    planes = {
-        (body, -1): mesh.world_from_mesh
-        for body, mesh in zip(stood.bodies, meshes, strict=True)
-        if mesh.is_endless
-    }
-    for frame in frames:
-        shown[0] = frame
-        stood.place()
-        picture = take_picture(
-            stood.client_id, camera, width, height, up=up, reach=reach, transparent=transparent,
-            shadows_of=framed_box(moving, resting), planes=planes, veils=covers,
-            veil_alpha=TRIGGER_ALPHA,
-        )  # fmt: skip
-        yield picture.rgb
+    width, height = look.size
+    if cameras is None:
+        cameras = [look.camera or framing_camera(*framed, up, width / height)] * len(frames)
+    with ExitStack() as stack:
+
+        def stage(which: BoolArray) -> StandIns:
+            shapes = [
+                StandIn(mesh=meshes[k].mesh, link=(k, -1)) for k in np.flatnonzero(which).tolist()
+            ]
+            made = StandIns(shapes, lambda: shown[0][which], kept)
+            stack.callback(made.close)
+            return made
+
+        is_background = rests & ~is_glass & ~is_volume
+        layers = FilmLayers(
+            look.size,
+            up=up,
+            shadows_of=shadows_of or framed_box(*framed),
+            resting=stage(is_background),
+            planes=[
+                meshes[k].world_from_mesh if meshes[k].is_endless else None
+                for k in np.flatnonzero(is_background).tolist()
+            ],
+            moving=stage(~rests & ~is_glass & ~is_volume),
+            glass=stage(is_glass),
+            veils=stage(is_volume),
+        )
+        corners, before = np.concatenate(boxes), None
+        for number, camera in enumerate(cameras):
+            shown[0] = matrices[number]
+            if before is None or not camera.is_like(before):
+                ways = np.abs(corners - camera.world_from_camera[:3, 3]).max(axis=1)
+                layers.look_from(camera, float(np.linalg.norm(ways, axis=1).max(initial=1.0)))
+                before = camera
+            yield layers.frame()
+            if report is not None:
+                report("drawing a film", (number + 1) / len(frames))

@@ -13,12 +13,13 @@ import numpy as np
 from msgspec import Struct
 
 from gltf_bullet.bounds import DRAWN_TRIGGERS
+from gltf_bullet.bullet.rendering.foreign_planes import foreign_planes
 from gltf_bullet.bullet.rendering.stand_ins import StandIn, StandIns
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.rendering.render_meshes import plan_visuals
-from gltf_bullet.rendering.solids import COLOR_OF_KIND, solid
+from gltf_bullet.rendering.solids import COLOR_OF_KIND, STATIC_COLOR, solid
 from gltf_bullet.rendering.visual_plans import VisualMesh, VisualPlans
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -132,6 +133,22 @@ def _bodies(core: SceneCore) -> _Found:
             mesh = solid(shapes, COLOR_OF_KIND[body.kind])
             found.append((body.node, body.node, mesh, np.eye(4), False))
     return found
+
+
+def foreign_floors(core: SceneCore) -> tuple[ShownMesh, ...]:
+    """Return the infinite planes of others in the world."""
+    planes = foreign_planes(core.client_id, set(core.world.body_ids))
+    return tuple(
+        ShownMesh(
+            label=f"floor {body}",
+            node=-1,
+            owner=None,
+            mesh=solid([PlacedShape(InfinitePlanePlan())], STATIC_COLOR),
+            world_from_mesh=matrix,
+            is_endless=True,
+        )
+        for body, matrix in planes.items()
+    )
 
 
 def stand_ins(core: SceneCore) -> StandIns | None:

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 STILL = 1e-6
 """Largest change [m, and of rotation matrices] that is not sent again."""
+PAGE_FPS = 60.0
+"""[1/s] Most frames of a page: screens show no more."""
 PAGE_ASPECT = 1.6
 """Aspect ratio for which the first view is framed."""
 BELOW = 0.01
@@ -267,7 +269,11 @@ def page_of(
     Raises:
         ImportError: The extra ``web`` is not installed.
     """
-    frames = list(world_from_nodes)
+    kept = np.unique(np.floor(times * PAGE_FPS + 1e-6), return_index=True)[1].tolist()
+    kept += [len(times) - 1] * (kept[-1] < len(times) - 1)
+    wanted = set(kept)
+    frames = [frame for number, frame in enumerate(world_from_nodes) if number in wanted]
+    times = times[kept]
     with web_server() as server:
         stage = WebStage(server, core, shown, triggers=True)
         stage.place(frames[0])
