@@ -35,6 +35,15 @@ def browser() -> Iterator[Any]:
         started.close()
 
 
+@pytest.fixture(autouse=True)
+def no_page_stays_open(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Pages draw without end, by software: those of earlier tests took most of the later ones."""
+    browser = request.getfixturevalue("browser") if "browser" in request.fixturenames else None
+    yield
+    for context in browser.contexts if browser is not None else ():
+        context.close()
+
+
 def pixels_of(page: Any) -> Pixels:
     """What is seen, RGB, shape [height, width, 3]."""
     return np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("RGB")).astype(np.int64)

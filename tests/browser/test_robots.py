@@ -21,8 +21,9 @@ from tests.cli.conftest import ASSETS, Run, run
 from tests.convert.robots import DATA, ROBOTS
 from tests.convert.test_worlds import WORLDS
 from tests.figures import Figure
+from tests.prepared_children import prepared_children
 
-__all__ = ["run", "served"]
+__all__ = ["prepared_children", "run", "served"]
 
 pytestmark = [
     pytest.mark.browser,
