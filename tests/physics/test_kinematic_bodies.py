@@ -51,10 +51,8 @@ def test_a_pendulum_hangs_straight_from_a_spinning_carriage_at_constant_speed(
         assert hanging == pytest.approx([speed, 1.0, 0.0], abs=2e-3)
 
 
-def test_an_anchor_at_rest_needs_no_python_until_somebody_moves_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A pendulum on a carriage: at rest, moved by the user for a while, at rest again."""
+def pendulum_on_a_carriage() -> tuple[bytes, int, int]:
+    """A bob that hangs at rest 1 m below a kinematic carriage; the file, and both nodes."""
     scenery = Scenery()
     ball = scenery.entry("physicsJoints", limits=[POINT_CONSTRAINT_MARK])
     carriage = scenery.node("Carriage", at=(0, 2, 0), motion={"isKinematic": True})
@@ -62,6 +60,14 @@ def test_an_anchor_at_rest_needs_no_python_until_somebody_moves_it(
     bob = scenery.node("Bob", at=(0, 1, 0), children=[pivot], motion={
         "mass": 1, "inertiaDiagonal": [0.01] * 3,
     })  # fmt: skip
+    return scenery.bytes(), carriage, bob
+
+
+def test_an_anchor_at_rest_needs_no_python_until_somebody_moves_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A pendulum on a carriage: at rest, moved by the user for a while, at rest again."""
+    content, carriage, bob = pendulum_on_a_carriage()
     asked: list[float] = []
     before = MovingAnchors.before_step
 
@@ -72,7 +78,7 @@ def test_an_anchor_at_rest_needs_no_python_until_somebody_moves_it(
     def path() -> tuple[np.ndarray, list[int]]:
         """The bob's way, and how often Python moved the anchor in each phase."""
         found, counts = [], []
-        with world(scenery.bytes()) as scene:
+        with world(content) as scene:
             body = scene.bodies[carriage].body_id
             for speed in (0.0, 1.0, 0.0):
                 pybullet.resetBaseVelocity(body, [speed, 0, 0], [0, 0, 0], scene.client_id)
@@ -99,14 +105,8 @@ def test_an_anchor_at_rest_needs_no_python_until_somebody_moves_it(
 
 def test_a_state_of_the_moment_an_anchor_stopped_goes_on_as_it_did() -> None:
     """The anchor's deceleration is of that step alone, wherever kernels have seen it at rest."""
-    scenery = Scenery()
-    ball = scenery.entry("physicsJoints", limits=[POINT_CONSTRAINT_MARK])
-    carriage = scenery.node("Carriage", at=(0, 2, 0), motion={"isKinematic": True})
-    pivot = scenery.node("Pivot", at=(0, 1, 0), joint={"connectedNode": carriage, "joint": ball})
-    bob = scenery.node("Bob", at=(0, 1, 0), children=[pivot], motion={
-        "mass": 1, "inertiaDiagonal": [0.01] * 3,
-    })  # fmt: skip
-    with world(scenery.bytes()) as scene:
+    content, carriage, bob = pendulum_on_a_carriage()
+    with world(content) as scene:
         body = scene.bodies[carriage].body_id
 
         def course() -> list[tuple[float, ...]]:

@@ -54,7 +54,7 @@ class FilmOptions(Struct, frozen=True, kw_only=True):
 
 
 class _Moment(Struct, frozen=True, kw_only=True, eq=False):
-    """What a frame needs of the scene at its time."""
+    """The part of a scene's state that a frame is drawn from."""
 
     time: float
     """Time [s]."""
@@ -63,7 +63,7 @@ class _Moment(Struct, frozen=True, kw_only=True, eq=False):
     camera: Camera | None
     """The requested camera of the file at its pose."""
     world: object
-    """What the scene has in the engine; another one after a change of shapes."""
+    """The scene's bodies in the engine; made anew when shapes change."""
     state: SceneState | None
     """The state, with EGL and where shapes may change: the scene's world itself is drawn then."""
 
