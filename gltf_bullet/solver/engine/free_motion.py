@@ -49,7 +49,7 @@ what is left of it, the spin of a rod of 1 m was lost (measured, 20 rad/s of rod
 _ITERATIONS = 4
 """Passes of the fixed point for the new spin."""
 _WORLD_FRAME = 2
-_WARY = 0.9
+_SWEEP_MARGIN = 0.9
 """Share of a body's limit of travel per step above which its spin counts as well."""
 _SUDDEN_SPEED = 3.0
 """Change of speed [m/s] that a body may get within a step without a warning: bodies thinner than
@@ -275,7 +275,7 @@ def goes_too_far(values: FloatArray, body: int, dt: float) -> float:
         speed += velocity * velocity
         turn += spin * spin
     way, furthest = dt * math.sqrt(speed), values[body + FREE.furthest]
-    if way > _WARY * furthest:
+    if way > _SWEEP_MARGIN * furthest:
         way += dt * math.sqrt(turn) * values[body + FREE.half_length]
     return float(way - furthest)
 
