@@ -145,9 +145,9 @@ def test_inspect_draws_joints_as_the_tree_of_their_bodies(run: Run, assets: Path
         return line.index(text)
 
     assert depth("articulation 0: the world") < depth("by joint 7 CrankMotor")
-    assert depth("body 0 Crank (link 1)") < depth("body 2 Coupler (link 3) by")
+    assert depth("body 0 Crank (link 0)") < depth("body 2 Coupler (link 1) by")
     assert depth("link 0: angular z, -inf .. inf rad, drive (force)") == depth(
-        "body 2 Coupler (link 3) by"
+        "body 2 Coupler (link 1) by"
     )
     assert (
         depth("joint 11 RockerPin (weld) between body 2") == depth("articulation 0: the world") + 4

@@ -24,6 +24,7 @@ from gltf_bullet.model import (
 )
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup
 from gltf_bullet.planning.joints.articulations import plan_articulations
+from gltf_bullet.planning.shapes.shape_plans import BoxPlan, PlacedShape, SpherePlan
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     Pose,
@@ -60,6 +61,14 @@ def slider(axis: int) -> tuple[JointLimit, ...]:
     return (lock(LINEAR, *others), lock(ANGULAR, 0, 1, 2))
 
 
+def _groups(half: tuple[float, float, float] | float | None) -> tuple[ColliderGroup, ...]:
+    """A box by half of its edges, or a sphere by its radius."""
+    if half is None:
+        return ()
+    shape = SpherePlan(half) if isinstance(half, float) else BoxPlan(half)
+    return (ColliderGroup(shapes=(PlacedShape(shape),), collider_nodes=()),)
+
+
 @dataclass
 class Bench:
     """World axes: z up. Nodes are numbered in the order in which they are added."""
@@ -70,8 +79,6 @@ class Bench:
     owners: list[int] = field(default_factory=list)
     bodies: dict[int, BodyPlan] = field(default_factory=dict)
     joints: dict[int, Joint] = field(default_factory=dict)
-    sizes: dict[int, tuple[float, float, float] | float] = field(default_factory=dict)
-    """Half extents of a box, or the radius of a sphere."""
     moving: list[int] = field(default_factory=list)
 
     def body(
@@ -85,7 +92,7 @@ class Bench:
         velocity: Sequence[float] = (0.0, 0.0, 0.0),
         spin: Sequence[float] = (0.0, 0.0, 0.0),
         kind: MotionKind = MotionKind.DYNAMIC,
-        half: tuple[float, float, float] | None = None,
+        half: tuple[float, float, float] | float | None = None,
         gravity_factor: float = 1.0,
     ) -> int:
         node = self.frame(-1, position, rotation)
@@ -100,10 +107,8 @@ class Bench:
             linear_velocity=tuple(velocity),
             angular_velocity=tuple(spin),
             gravity_factor=gravity_factor,
-            groups=(ColliderGroup(shapes=(), collider_nodes=()),) if half else (),
+            groups=_groups(half),
         )
-        if half:
-            self.sizes[node] = half
         return node
 
     def frame(
@@ -173,7 +178,7 @@ class Bench:
         self.time = 0.0
         plans = self.plan()
         self.art: ArticulationSet = create_articulations(
-            self.client, plans, self.bodies, self._shapes
+            self.client, plans, self.bodies, self.shape_id
         )
         links_of = self.art.links_of
         jointed = [
@@ -185,21 +190,26 @@ class Bench:
             pybullet.setCollisionFilterPair(a, b, link_a, link_b, 0, physicsClientId=self.client)
         return self
 
-    def _shapes(self, node: int) -> list[int]:
-        if node not in self.sizes:
-            return [-1]
-        size = self.sizes[node]
-        if isinstance(size, float):
-            return [
-                pybullet.createCollisionShape(
-                    pybullet.GEOM_SPHERE, radius=size, physicsClientId=self.client
-                )
-            ]
-        return [
-            pybullet.createCollisionShape(
-                pybullet.GEOM_BOX, halfExtents=size, physicsClientId=self.client
+    def shape_id(self, shapes: Sequence[PlacedShape]) -> int:
+        """The engine's shape of boxes and spheres."""
+        if not shapes:
+            return -1
+        (placed,) = shapes
+        at = {"collisionFramePosition": placed.body_from_shape.translation}
+        if isinstance(placed.shape, SpherePlan):
+            return pybullet.createCollisionShape(
+                pybullet.GEOM_SPHERE,
+                radius=placed.shape.radius,
+                physicsClientId=self.client,
+                **at,
             )
-        ]
+        assert isinstance(placed.shape, BoxPlan)
+        return pybullet.createCollisionShape(
+            pybullet.GEOM_BOX,
+            halfExtents=placed.shape.half_extents,
+            physicsClientId=self.client,
+            **at,
+        )
 
     def box(self, position: Sequence[float], half: Sequence[float], mass: float = 0.0) -> int:
         """A plain PyBullet body for joints to press on."""

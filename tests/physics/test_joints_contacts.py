@@ -16,8 +16,6 @@ import pytest
 
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
 from gltf_bullet.bullet.joints.joint_steps import JointSteps
-from gltf_bullet.planning.body_plans import ColliderGroup
-from gltf_bullet.records import replace
 from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, drive, hinge, lock, slider, span
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -81,7 +79,7 @@ def test_drives_of_two_scenes_in_one_world_press_on_each_other(
         bodies.append(body)
     bench.start()
     other.client = bench.client
-    other.art = create_articulations(bench.client, other.plan(), other.bodies, other._shapes)
+    other.art = create_articulations(bench.client, other.plan(), other.bodies, other.shape_id)
     other.art.contacts.register(bench.art.contacts.owners, {})
     for _ in range(round(3.0 / bench.dt)):
         for one in (bench, other):
@@ -310,11 +308,7 @@ def test_a_driven_wheel_climbs_as_fast_as_its_drive_says(bench: Bench, slope: fl
     would be given what turns the rim alone."""
     mass, radius, damping, target = 10.0, 0.2, 50.0, 20.0
     bench.gravity = (-G * math.sin(slope), 0, -G * math.cos(slope))
-    wheel = bench.body((0, 0, radius), mass=mass, inertia=(0.01, 0.01, 0.01))
-    bench.sizes[wheel] = radius
-    bench.bodies[wheel] = replace(
-        bench.bodies[wheel], groups=(ColliderGroup(shapes=(), collider_nodes=()),)
-    )
+    wheel = bench.body((0, 0, radius), mass=mass, inertia=(0.01, 0.01, 0.01), half=radius)
     motor = drive(ANGULAR, 1, damping=damping, velocity_target=target)
     bench.connect(-1, wheel, (0, 0, radius), [lock(LINEAR, 1), lock(ANGULAR, 0, 2)], [motor])
     bench.start()

@@ -37,7 +37,7 @@ from gltf_bullet.planning.joints.layout import (
 from gltf_bullet.planning.joints.multibody_layout import BODY_HAS_TOO_MANY_GROUPS, MULTIBODY_GROUPS
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, depth_first_order
 from gltf_bullet.planning.joints.rows import JOINT_DRIVE_ON_LOCKED_AXIS, RowMetric
-from gltf_bullet.transforms import Pose, quat_from_rotation_vector
+from gltf_bullet.transforms import IDENTITY_POSE, Pose, quat_from_rotation_vector
 
 LINEAR, ANGULAR = DofKind.LINEAR, DofKind.ANGULAR
 
@@ -218,6 +218,34 @@ def test_a_body_with_its_origin_on_the_pivot_needs_one_link(diagnostics: Diagnos
     links = world.plan(diagnostics).articulations[0].multibodies[0].spec.links
     assert [link.joint for link in links] == [LinkJoint.REVOLUTE]
     assert links[0].mass == 1.0
+
+
+def test_a_hinge_off_the_origin_is_one_link_unless_the_body_is_an_end(
+    diagnostics: Diagnostics,
+) -> None:
+    """A link turns about its own origin: on the pivot; what hangs on it stands where it stood."""
+    world = JointedBodies((2.0, 0.0, 0.0), (4.0, 0.0, 0.0))
+    world.join(-1, 0, (1, 0, 0), HINGE_Y)
+    joint = world.join(0, 1, (3, 0, 0), HINGE_Y)
+    articulation = world.plan(diagnostics).articulations[0]
+    multibody = articulation.multibodies[0]
+    upper, hinge, end = multibody.spec.links
+    assert multibody.bodies == ((0, 0), (1, 2))
+    assert (upper.joint, hinge.joint, end.joint) == (
+        LinkJoint.REVOLUTE, LinkJoint.REVOLUTE, LinkJoint.FIXED,
+    )  # fmt: skip
+    at = multibody.spec.world_from_base @ upper.parent_from_link
+    assert at.translation == (1.0, 0.0, 0.0)
+    assert (at @ upper.link_from_body).translation == (2.0, 0.0, 0.0)
+    assert (at @ upper.link_from_inertial).translation == (2.0, 0.0, 0.0)
+    at @= hinge.parent_from_link
+    assert at.translation == (3.0, 0.0, 0.0)
+    at @= end.parent_from_link
+    assert at.translation == (4.0, 0.0, 0.0)
+    assert end.link_from_body == IDENTITY_POSE
+    (held,) = [plan for plan in articulation.joints if plan.joint.node == joint]
+    assert held.frame_a.link_from_frame.translation == (2.0, 0.0, 0.0)
+    assert held.frame_b.link_from_frame.translation == (-1.0, 0.0, 0.0)
 
 
 def test_links_come_depth_first_whatever_the_order_of_joints(diagnostics: Diagnostics) -> None:

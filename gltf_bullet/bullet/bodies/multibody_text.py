@@ -149,7 +149,9 @@ def multibody_text(
     )
     for k, link in enumerate(spec.links):
         body = _body(link.mass, link.inertia_diagonal, link.link_from_inertial)
-        lines += _link(names.links[k], body, frictions.get(k), places[k + 1], looks.get(k))
+        lines += _link(
+            names.links[k], body, frictions.get(k), places[k + 1], looks.get(k), link.link_from_body
+        )
         parent = names.base if link.parent < 0 else names.links[link.parent]
         lines += _joint(link, names.joints[k], parent, names.links[k])
     lines.append("</robot>")
@@ -167,7 +169,12 @@ def _body(mass: float, moments: Vec3, inertial: Pose) -> str:
 
 
 def _link(
-    name: str, body: str, friction: float | None, geometries: Sequence[str], look: LinkLook | None
+    name: str,
+    body: str,
+    friction: float | None,
+    geometries: Sequence[str],
+    look: LinkLook | None,
+    link_from_body: Pose = IDENTITY_POSE,
 ) -> list[str]:
     look = look or NOTHING
     lines = [f"<link name={_quoted(name)}>{body}"]
@@ -179,10 +186,10 @@ def _link(
             lines.append(f"<visual>{geometry}{_material(look)}</visual>")
     if look.file:
         mesh = f"<geometry><mesh filename={_quoted(look.file)}/></geometry>"
-        lines.append(f"<visual>{mesh}{_material(look)}</visual>")
+        lines.append(f"<visual>{_origin(link_from_body)}{mesh}{_material(look)}</visual>")
     elif look.box:
         (x, y, z), edges = look.box
-        origin = _origin(Pose(_UPRIGHT, (x, y, z)))
+        origin = _origin(link_from_body @ Pose(_UPRIGHT, (x, y, z)))
         lines.append(f"<visual>{origin}{_box(edges)}{_material(look)}</visual>")
     elif geometries and not look.as_colliders:
         # PyBullet draws the collision shapes of a link without a visual.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.articulation_builder import build_arrays
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
-from gltf_bullet.bullet.joints.multibody_creation import create_multibodies
+from gltf_bullet.bullet.joints.multibody_creation import ShapeIdOf, create_multibodies
 from gltf_bullet.bullet.joints.scene_arrays import AnchorMotion, SceneArrays
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.planning.body_plans import BodyPlan
@@ -27,7 +27,7 @@ def create_articulations(
     client_id: int,
     plans: ArticulationPlans,
     body_plans: Mapping[int, BodyPlan],
-    shape_ids_of: Callable[[int], Sequence[int]],
+    shape_id_of: ShapeIdOf,
     visuals: BodyVisuals | None = None,
     created: list[int] | None = None,
     tree: Callable[[], NodeTree] | None = None,
@@ -39,8 +39,7 @@ def create_articulations(
         client_id: The PyBullet world.
         plans: From ``plan_articulations``.
         body_plans: Plans of bodies by motion node.
-        shape_ids_of: Engine shapes of a motion node's body, one per collider group, in the body
-            frame; ``[-1]`` or empty for none.
+        shape_id_of: Returns the engine shape of some placed shapes, -1 without any.
         visuals: Visual shapes of the links; without it the engine tessellates collision shapes.
         created: Receives every body id at once, so that a failure half-way can be undone.
         tree: Source of the names of links and joints; without it they have none, and equal
@@ -58,7 +57,7 @@ def create_articulations(
         return ArticulationSet(client_id, plans, body_plans, nothing, (), {}, created, places)
     load_entries()
     made = create_multibodies(
-        client_id, plans, body_plans, shape_ids_of, visuals, tree, created, memo
+        client_id, plans, body_plans, shape_id_of, visuals, tree, created, memo
     )
     template = memo.get(
         _ARENA,
@@ -78,7 +77,7 @@ def create_articulations(
     result = ArticulationSet(
         client_id, plans, body_plans, arena, articulations, anchors, created, places
     )
-    result.own_shapes, result.apart = made.own_shapes, made.apart
+    result.own_shapes, result.apart, result.shared = made.own_shapes, made.apart, made.shared
     if memo.get(_STARTS_IN_MOTION, partial(_starts_in_motion, plans, body_plans)):
         result.start_velocities()
     return result

@@ -34,6 +34,7 @@ from gltf_bullet.numba_aot.library import package_library
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans, LinkPlaces
 from gltf_bullet.planning.plan_memo import PlanMemo
+from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.solver.articulation_arrays import PART, SUBSTEPS
 from gltf_bullet.solver.entries import load_entries
 from gltf_bullet.solver.last_step.external_motors import OLD_READING
@@ -61,6 +62,8 @@ class JointedLinks:
         """Ids of bodies with shapes of their own."""
         self.apart: Sequence[tuple[int, Sequence[tuple[int, int]]]] = ()
         """Bodies, each with the pairs of its links that the engine keeps from colliding."""
+        self.shared: Sequence[tuple[EngineLink, tuple[PlacedShape, ...]]] = ()
+        """Links of bodies that share shapes with others, and these shapes in the links' frames."""
 
     @cached_property
     def link_of(self) -> dict[int, EngineLink]:
@@ -76,13 +79,6 @@ class JointedLinks:
         """Return all links that carry a body's colliders."""
         further = self._places.groups.get(node, ())
         return [self.link_at(node), *((self.body_ids[number], link) for number, link in further)]
-
-    def sharers(self) -> Iterator[int]:
-        """Yield the motion nodes of bodies that share their shapes with others."""
-        if not self.own_shapes.issuperset(self.body_ids):
-            for node, (body, _) in self.link_of.items():
-                if body not in self.own_shapes:
-                    yield node
 
     def pairs_within_bodies(self) -> Iterator[tuple[EngineLink, EngineLink]]:
         """Yield pairs of links with colliders of one body, which must not collide."""

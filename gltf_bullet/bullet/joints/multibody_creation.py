@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
 from gltf_bullet.bullet.bodies.multibody_text import JointFacts, MultibodyNames, has_urdf_shapes
@@ -16,6 +16,7 @@ from gltf_bullet.bullet.bodies.named_multibody import (
     describe_multibody,
 )
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, LinkLook
+from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.disk_cache import cache_folder
 from gltf_bullet.model import DofKind
 from gltf_bullet.planning.body_plans import BodyPlan
@@ -28,10 +29,12 @@ from gltf_bullet.planning.joints.articulation_plan import (
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
 from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
-from gltf_bullet.planning.shapes.shape_plans import PlacedShape
+from gltf_bullet.planning.shapes.shape_plans import PlacedShape, placed_at
 from gltf_bullet.records import replace
 from gltf_bullet.scene import NodeTree
+from gltf_bullet.transforms import IDENTITY_POSE, Pose
 
+ShapeIdOf: TypeAlias = Callable[[tuple[PlacedShape, ...]], int]
 _RECIPE: MemoKey[_Recipe] = MemoKey("how a multibody is created, by articulation and number")
 
 # --- Names of links and joints, for PyBullet code that looks for them by name ---------------------
@@ -184,13 +187,15 @@ class CreatedMultibodies(NamedTuple):
     """Ids of bodies with shapes of their own."""
     apart: list[tuple[int, list[tuple[int, int]]]]
     """Bodies, each with the pairs of its links that the engine keeps from colliding."""
+    shared: list[tuple[EngineLink, tuple[PlacedShape, ...]]]
+    """Links of bodies that share shapes with others, and these shapes in the links' frames."""
 
 
 def create_multibodies(
     client_id: int,
     plans: ArticulationPlans,
     body_plans: Mapping[int, BodyPlan],
-    shape_ids_of: Callable[[int], Sequence[int]],
+    shape_id_of: ShapeIdOf,
     visuals: BodyVisuals | None,
     tree: Callable[[], NodeTree] | None,
     created: list[int],
@@ -202,7 +207,7 @@ def create_multibodies(
         client_id: The world.
         plans: Plans of all joints of a scene.
         body_plans: Plans of bodies by motion node.
-        shape_ids_of: Engine shapes of a motion node's body, one per collider group.
+        shape_id_of: Returns the engine shape of some placed shapes.
         visuals: Visual shapes of the links; ``None``: their collision shapes.
         tree: Source of names; ``None``: links have none, and share their shapes.
         created: Receives every body id at once.
@@ -214,6 +219,7 @@ def create_multibodies(
     ids_of: list[list[int]] = []
     named: set[int] = set()
     apart: list[tuple[int, list[tuple[int, int]]]] = []
+    shared: list[tuple[EngineLink, tuple[PlacedShape, ...]]] = []
     for number, plan in enumerate(plans.articulations):
         ids_of.append([])
         for index in range(len(plan.multibodies)):
@@ -230,12 +236,16 @@ def create_multibodies(
                 )
                 named.add(body)
             else:
-                shaped = _with_shapes(recipe.multibody, body_plans, shape_ids_of, visuals)
+                shapes = _shapes(recipe.multibody, body_plans)
+                shaped = _with_shapes(
+                    recipe.multibody, body_plans, map(shape_id_of, shapes), visuals
+                )
                 body = create_multibody(client_id, replace(shaped, world_from_base=place))
+                shared += [((body, link), k) for link, k in enumerate(shapes, -1) if k]
             created.append(body)
             ids_of[-1].append(body)
             apart.append((body, recipe.apart))
-    return CreatedMultibodies(ids_of, frozenset(named), apart)
+    return CreatedMultibodies(ids_of, frozenset(named), apart, shared)
 
 
 class _Recipe(NamedTuple):
@@ -330,36 +340,40 @@ def _described(
 def _shapes(
     multibody: MultibodyPlan, body_plans: Mapping[int, BodyPlan]
 ) -> list[tuple[PlacedShape, ...]]:
-    """Return the shapes of each link, the base first."""
+    """Return the shapes of each link in its frame, the base first."""
     owners = [(multibody.root_node, 0), *multibody.owners]
+    frames = [IDENTITY_POSE, *(link.link_from_body for link in multibody.spec.links)]
     found: list[tuple[PlacedShape, ...]] = []
-    for node, group in owners:
+    for (node, group), link_from_body in zip(owners, frames, strict=True):
         groups = body_plans[node].groups if node >= 0 else ()
-        found.append(groups[group].shapes if 0 <= group < len(groups) else ())
+        shapes = groups[group].shapes if 0 <= group < len(groups) else ()
+        found.append(placed_at(link_from_body, shapes))
     return found
 
 
 def _with_shapes(
     multibody: MultibodyPlan,
     body_plans: Mapping[int, BodyPlan],
-    shape_ids_of: Callable[[int], Sequence[int]],
+    shape_ids: Iterable[int],
     visuals: BodyVisuals | None,
 ) -> MultibodySpec:
-    shapes: dict[int, Sequence[int]] = {
-        node: tuple(shape_ids_of(node)) or (-1,) for node, _ in multibody.bodies
-    }
+    """Return the spec with the shapes of the base and all links, and with visuals."""
 
-    def visual_of(node: int, group: int) -> int:
+    def visual_of(node: int, group: int, link_from_body: Pose = IDENTITY_POSE) -> int:
         if visuals is None or node < 0:
             return -1
         plan = body_plans[node]
-        return visuals.of_body(plan) if group == 0 else visuals.of_group(plan, plan.groups[group])
+        if group == 0:
+            return visuals.of_body(plan, link_from_body)
+        return visuals.of_group(plan, plan.groups[group])
 
+    base_shape, *shapes = shape_ids
     links = []
-    for link, (node, group) in zip(multibody.spec.links, multibody.owners, strict=True):
-        shape = shapes[node][group] if node >= 0 and group < len(shapes[node]) else -1
-        links.append(replace(link, shape_id=shape, visual_id=visual_of(node, group)))
-    base_shape = shapes[multibody.root_node][0] if multibody.root_node >= 0 else -1
+    for link, (node, group), shape in zip(
+        multibody.spec.links, multibody.owners, shapes, strict=True
+    ):
+        visual = visual_of(node, group, link.link_from_body)
+        links.append(replace(link, shape_id=shape, visual_id=visual))
     return replace(
         multibody.spec,
         links=tuple(links),

@@ -35,10 +35,11 @@ from gltf_bullet.planning.shapes.shape_plans import (
     InfinitePlanePlan,
     PlacedShape,
     SpherePlan,
+    placed_at,
 )
 from gltf_bullet.rendering.solids import COLOR_OF_KIND, DrawnBox, box_of, solid
 from gltf_bullet.rendering.visual_plans import Color, NodeVisual, VisualMesh, VisualPlans
-from gltf_bullet.transforms import FloatArray, quats_from_matrices
+from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, quats_from_matrices
 
 # --- Visual of a link of a named multibody, for its URDF text -------------------------------------
 
@@ -177,17 +178,16 @@ class BodyVisuals:
         """Folder of files that are kept for other processes."""
         return cache_folder(self._options.cache_folder)
 
-    def of_body(self, plan: BodyPlan) -> int:
+    def of_body(self, plan: BodyPlan, link_from_body: Pose = IDENTITY_POSE) -> int:
         """Return the visual shape of a body's own link."""
-        if self._shows_colliders:
-            if not plan.groups:
-                return self._dummy
-            return self._of_colliders(plan.groups[0].shapes, COLOR_OF_KIND[plan.kind])
-        visual = self._plans.bodies.get(plan.node) if self._plans.bodies else None
+        visual = None
+        if not self._shows_colliders:
+            visual = self._plans.bodies.get(plan.node) if self._plans.bodies else None
         if visual is not None:
-            return self._of_mesh(visual.mesh)
-        if self._fills_in and plan.groups:
-            return self._of_colliders(plan.groups[0].shapes, COLOR_OF_KIND[plan.kind])
+            return self._of_mesh(visual.mesh, link_from_body)
+        if plan.groups and (self._shows_colliders or self._fills_in):
+            shapes = placed_at(link_from_body, plan.groups[0].shapes)
+            return self._of_colliders(shapes, COLOR_OF_KIND[plan.kind])
         return self._dummy
 
     def of_group(self, plan: BodyPlan, group: ColliderGroup) -> int:
@@ -309,19 +309,21 @@ class BodyVisuals:
             self._known.id_by_content[key] = known
         return known
 
-    def _of_mesh(self, mesh: VisualMesh) -> int:
+    def _of_mesh(self, mesh: VisualMesh, link_from_mesh: Pose = IDENTITY_POSE) -> int:
         if not len(mesh.triangles):
             return self._dummy  # the engine refuses it
-        key = (mesh.digest, self._as_files)
+        key = (mesh.digest, self._as_files, link_from_mesh)
         known = self._known.id_by_content.get(key)
         if self._as_files:
             # Read at every creation of a body, so it must be there again.
             path = self._known.files.path(mesh)
             if known is None:
-                known = self._create(mesh, fileName=path)
+                known = self._create(mesh, link_from_mesh, fileName=path)
         elif known is None:
             fits = len(mesh.points) <= MAX_VERTICES and mesh.triangles.size <= MAX_INDICES
-            known = self._create(mesh, **mesh_arguments(mesh)) if fits else self._dummy
+            known = self._dummy
+            if fits:
+                known = self._create(mesh, link_from_mesh, **mesh_arguments(mesh))
         self._known.id_by_content[key] = known
         return known
 
@@ -344,11 +346,13 @@ class BodyVisuals:
             return LinkLook(box=box, color=mesh.color)
         return LinkLook(file=link_file(mesh, self.kept), color=mesh.color)
 
-    def _create(self, mesh: VisualMesh, **geometry: object) -> int:
+    def _create(self, mesh: VisualMesh, link_from_mesh: Pose, **geometry: object) -> int:
         visual_id: int = pybullet.createVisualShape(
             pybullet.GEOM_MESH,
             rgbaColor=mesh.color,
             specularColor=[0.1, 0.1, 0.1],
+            visualFramePosition=link_from_mesh.translation,
+            visualFrameOrientation=link_from_mesh.rotation_xyzw,
             physicsClientId=self._client_id,
             **geometry,
         )

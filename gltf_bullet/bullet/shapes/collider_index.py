@@ -25,9 +25,9 @@ class LinkColliders(Struct, frozen=True):
 
     nodes: tuple[int, ...]
     shapes: tuple[PlacedShape, ...]
-    """Shapes in the frame of the link, in the order of ``nodes``."""
-    link_from_inertial: Pose = IDENTITY_POSE
-    """Pose of the inertial frame, which PyBullet reports for bases."""
+    """Shapes in the frame of their body, in the order of ``nodes``."""
+    body_from_inertial: Pose = IDENTITY_POSE
+    """Pose of the link's inertial frame, which PyBullet reports."""
 
 
 class ColliderIndex:
@@ -54,7 +54,7 @@ class ColliderIndex:
             return None
         if len(link.nodes) == 1:
             return link.nodes[0]
-        frame = self._world_from_link(body_id, link_index, link)
+        frame = _world_from_body(self._client_id, body_id, link_index, link)
         probe = self._shapes.shape_id((PlacedShape(SpherePlan(_PROBE_RADIUS)),))
         best, best_gap = link.nodes[0], np.inf
         for node, shape in zip(link.nodes, link.shapes, strict=True):
@@ -80,14 +80,16 @@ class ColliderIndex:
         link = self._links.get((body_id, link_index))
         if link is None or not isinstance(link.shapes[0].shape, InfinitePlanePlan):
             return False
-        frame = self._world_from_link(body_id, link_index, link) @ link.shapes[0].body_from_shape
+        frame = _world_from_body(self._client_id, body_id, link_index, link)
+        frame = frame @ link.shapes[0].body_from_shape
         return float(np.dot(frame.rotate((0.0, 1.0, 0.0)), direction)) > 0.0
 
-    def _world_from_link(self, body_id: int, link_index: int, link: LinkColliders) -> Pose:
-        if link_index < 0:
-            pose = pybullet.getBasePositionAndOrientation(body_id, self._client_id)
-            return Pose(pose[1], pose[0]) @ link.link_from_inertial.inverse()
-        state = pybullet.getLinkState(
-            body_id, link_index, computeForwardKinematics=1, physicsClientId=self._client_id
-        )
-        return Pose(state[5], state[4])
+
+def _world_from_body(client_id: int, body_id: int, link_index: int, link: LinkColliders) -> Pose:
+    if link_index < 0:
+        position, rotation = pybullet.getBasePositionAndOrientation(body_id, client_id)
+    else:
+        position, rotation = pybullet.getLinkState(
+            body_id, link_index, computeForwardKinematics=1, physicsClientId=client_id
+        )[:2]
+    return Pose(rotation, position) @ link.body_from_inertial.inverse()

@@ -179,7 +179,7 @@ class CreatedWorld:
             self.client_id,
             self.plan.articulations,
             bodies,
-            lambda node: [shapes.shape_id(group.shapes) for group in kinds[node].groups],
+            shapes.shape_id,
             visuals,
             self._created,
             tree if options.link_names else None,
@@ -197,9 +197,8 @@ class CreatedWorld:
         factors = {free[node]: kinds[node].gravity_factor for node in free}
         self.articulations.contacts.register(self.session.shared(owners), factors)
         self._undo.append(self.articulations.contacts.unregister)
-        for node in self.articulations.sharers():
-            for group, link in zip(kinds[node].groups, self.links_of(node), strict=False):
-                shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, *link)
+        for link, shared in self.articulations.shared:
+            shapes.settle_margin(shapes.shape_id(shared), shared, *link)
         visuals.create_scenery(self._created)
         self.deforming = self.session.shared(none_deforming)
         if statics and any(plan.deforms for plan in statics):

@@ -18,6 +18,7 @@ from gltf_bullet.planning.plan_memo import MemoKey
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.scene import NodeTree
+from gltf_bullet.transforms import IDENTITY_POSE
 
 _NEAR = 0.01
 """Largest distance [m] between boxes that count as touching."""
@@ -230,20 +231,17 @@ class LinkIndex:
         )
 
     def link_colliders(self) -> Iterator[tuple[EngineLink, LinkColliders]]:
-        """Yield the glTF colliders of every link, with their shapes in its frame."""
+        """Yield the glTF colliders of every link, with their shapes in the body's frame."""
         for static in self.bodies.statics:
             # The body has the pose; the shape is at its origin.
             shape = (PlacedShape(static.shape.shape),)
             yield (self._static_ids[static.node], -1), LinkColliders((static.node,), shape)
         for node, plan in self.bodies.anywhere.items():
-            for group, (body_id, link) in zip(plan.groups, self.links_of(node), strict=False):
-                inertial = plan.body_from_inertial
-                colliders = (
-                    LinkColliders(group.collider_nodes, group.shapes, inertial)
-                    if link < 0
-                    else LinkColliders(group.collider_nodes, group.shapes)
-                )
-                yield (body_id, link), colliders
+            # Links of further groups have no mass, and their frames are the body's.
+            inertial = plan.body_from_inertial
+            for group, link in zip(plan.groups, self.links_of(node), strict=False):
+                yield link, LinkColliders(group.collider_nodes, group.shapes, inertial)
+                inertial = IDENTITY_POSE
 
     def solid_links(self) -> Sequence[SolidLink]:
         """Return every link that others can touch, with its material and filter."""

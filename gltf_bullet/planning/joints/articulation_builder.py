@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, note
 from gltf_bullet.model import DofKind
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.joints import articulation_plan, multibody_layout
+from gltf_bullet.planning.joints import articulation_plan, multibody_layout, multibody_spec
 from gltf_bullet.planning.joints.graph import SpanningTree
 from gltf_bullet.planning.joints.layout import JointLayout
 from gltf_bullet.planning.joints.rows import JointRow, RowMetric
@@ -78,7 +78,7 @@ class _Builder:
         self.diagnostics = parts.diagnostics
         self.multibodies: list[multibody_layout.MultibodyDraft] = []
         self.multibody_of: dict[int, int] = {}
-        self.closing: list[tuple[int, articulation_plan.LoopConstraintKind, bool, int]] = []
+        self.closing: list[tuple[int, articulation_plan.LoopConstraintKind, bool]] = []
         self.joint_index: dict[int, int] = {}
 
     def grow(self, tree: SpanningTree) -> None:
@@ -109,7 +109,7 @@ class _Builder:
     def connect(self, loose: Sequence[int]) -> None:
         """Add joints that act by forces alone, when all trees have grown."""
         for joint in loose:
-            self.closing.append((joint, articulation_plan.LoopConstraintKind.ELEMENT, False, -1))
+            self.closing.append((joint, articulation_plan.LoopConstraintKind.ELEMENT, False))
 
     def _open(self, anchor: int, root: int) -> None:
         multibody = multibody_layout.MultibodyDraft(
@@ -155,7 +155,7 @@ class _Builder:
             loop_constraint is not articulation_plan.LoopConstraintKind.ELEMENT
         ):  # Those are rows of the solve, as in the tree.
             self.diagnostics.report(kind, sided.joint.pointer, how=how, error=0.0001)
-        is_reversed, host = False, -1
+        is_reversed = False
         if loop_constraint is articulation_plan.LoopConstraintKind.WELD:
             # The chain grows on the side with more room; a cut-off multibody is empty.
             host = child if child >= 0 else self._roomier(sided)
@@ -166,7 +166,7 @@ class _Builder:
             multibody.branches.setdefault(host, []).append(
                 multibody_layout.Branch(joint, -1, is_reversed)
             )
-        self.closing.append((joint, loop_constraint, is_reversed, host))
+        self.closing.append((joint, loop_constraint, is_reversed))
 
     def _roomier(self, sided: multibody_layout.SidedJoint) -> int:
         options = [
@@ -184,17 +184,16 @@ class _Builder:
         ]
         dofs: list[articulation_plan.DofPlan] = []
         joint_dofs: dict[int, tuple[int, ...]] = {}
-        ends: dict[int, int] = {}
+        ends: dict[int, articulation_plan.LinkFrame] = {}
         link_of: dict[int, articulation_plan.LinkFrame] = {}
         for index, result in enumerate(emitted):
             for node, link in result.plan.bodies:
-                link_of[node] = articulation_plan.LinkFrame(
-                    multibody=index, link=link, link_from_frame=IDENTITY_POSE
-                )
+                link_of[node] = _frame_of_body(index, result.plan.spec, link)
             for joint, planned in result.dofs.items():
                 joint_dofs[joint] = tuple(range(len(dofs), len(dofs) + len(planned)))
                 dofs.extend(planned)
-            ends.update(result.chain_ends)
+            for joint, link in result.chain_ends.items():
+                ends[joint] = _frame_of_body(index, result.plan.spec, link)
         joints: list[articulation_plan.JointPlan] = []
         rows: list[articulation_plan.RowPlan] = []
         used = sorted({*joint_dofs, *self._tree_joints(), *(c[0] for c in self.closing)})
@@ -213,10 +212,8 @@ class _Builder:
             rows += _rows(position[joint], sided.layout, joint_dofs.get(joint, ()))
         load = sum(self.bodies[node].plan.mass for node in self.multibody_of)
         loop_constraints = [
-            self._loop_constraint(
-                position[joint], joint, kind, is_reversed, host, ends, link_of, load
-            )
-            for joint, kind, is_reversed, host in self.closing
+            self._loop_constraint(position[joint], joint, kind, is_reversed, ends, link_of, load)
+            for joint, kind, is_reversed in self.closing
         ]
         return articulation_plan.ArticulationPlan(
             multibodies=tuple(result.plan for result in emitted),
@@ -239,7 +236,9 @@ class _Builder:
     ) -> articulation_plan.LinkFrame:
         if side.body >= 0:
             body_from_world = self.bodies[side.body].plan.world_from_body.inverse()
-            return replace(link_of[side.body], link_from_frame=body_from_world @ side.frame)
+            link = link_of[side.body]
+            in_link = link.link_from_frame @ body_from_world @ side.frame
+            return replace(link, link_from_frame=in_link)
         return articulation_plan.LinkFrame(
             multibody=-1,
             link=side.anchor,
@@ -252,8 +251,7 @@ class _Builder:
         joint: int,
         kind: articulation_plan.LoopConstraintKind,
         is_reversed: bool,
-        host: int,
-        ends: Mapping[int, int],
+        ends: Mapping[int, articulation_plan.LinkFrame],
         link_of: Mapping[int, articulation_plan.LinkFrame],
         load: float,
     ) -> articulation_plan.LoopConstraint:
@@ -261,13 +259,19 @@ class _Builder:
         first = self._frame(sided.a, link_of)
         second = self._frame(sided.b, link_of)
         if kind is articulation_plan.LoopConstraintKind.WELD:
-            first = articulation_plan.LinkFrame(
-                multibody=self.multibody_of[host], link=ends[joint], link_from_frame=IDENTITY_POSE
-            )
+            first = ends[joint]
             second = self._frame(sided.a if is_reversed else sided.b, link_of)
         return articulation_plan.LoopConstraint(
             kind=kind, joint=position, first=first, second=second, load=load
         )
+
+
+def _frame_of_body(
+    multibody: int, spec: multibody_spec.MultibodySpec, link: int
+) -> articulation_plan.LinkFrame:
+    """The frame of the body that a link carries."""
+    pose = IDENTITY_POSE if link < 0 else spec.links[link].link_from_body
+    return articulation_plan.LinkFrame(multibody=multibody, link=link, link_from_frame=pose)
 
 
 def _rows(

@@ -66,6 +66,7 @@ def chain_links(
     attachment_from_body: Pose,
     near_from_far: Pose,
     body: LinkSpec,
+    is_end: bool,
 ) -> ChainLinks:
     """The links of a joint and of the body at its end.
 
@@ -76,6 +77,8 @@ def chain_links(
         attachment_from_body: The body frame in the body's attachment frame.
         near_from_far: The body's attachment frame in the parent's, at load.
         body: Mass properties of the body; joint, frames and axis are filled in here.
+        is_end: Nothing hangs on the body: its frame has to be a link's frame, for which PyBullet's
+            inverse kinematics is asked.
     """
     elements: list[Pose | _Moving] = [parent_from_attachment]
     if is_reversed and layout.slides_alike:
@@ -98,7 +101,7 @@ def chain_links(
                 if isinstance(pose, Pose):
                     end = end @ pose
             merged = _body_on_dof(element, pending, end, body, len(links) - 1)
-            if merged is not None:
+            if merged is not None and (merged.link_from_body == IDENTITY_POSE or not is_end):
                 links.append(merged)
                 return ChainLinks(
                     links=tuple(links), link_of_dof=tuple(link_of_dof), is_reversed=is_reversed
@@ -196,33 +199,35 @@ def _body_on_dof(
 ) -> LinkSpec | None:
     """The last dof and the body as one link; ``None`` if their frames do not allow it.
 
-    A slide may be measured at any point; a turn needs the body's origin on its pivot. The position
-    of a ball is in the inertial frame, which must not be turned against the joint's: converted
-    robots have their joint frames there.
+    A slide may be measured at any point, a turn only on its pivot: the link has its origin there,
+    and the axes of the body. The position of a ball is in the inertial frame, which must not be
+    turned against the joint's: converted robots have their joint frames there.
     """
-    turns = element.kind is DofKind.ANGULAR
-    if turns and max(map(abs, end.translation)) > _COINCIDENT:
-        return None
-    turn_only = Pose(end.rotation_xyzw, (0.0, 0.0, 0.0))
+    turn_only = Pose(end.rotation_xyzw, _NOWHERE)
+    back = turn_only.inverse()
+    if element.kind is DofKind.LINEAR or max(map(abs, end.translation)) <= _COINCIDENT:
+        link_from_body, dof_from_link = IDENTITY_POSE, end
+    else:
+        link_from_body = Pose.from_translation(back.rotate(end.translation))
+        dof_from_link = turn_only
+    inertial = body.link_from_inertial
+    if link_from_body != IDENTITY_POSE:
+        inertial = link_from_body @ inertial
     if element.is_ball:
-        inertial = body.link_from_inertial
-        x, y, z, _ = (end @ inertial).rotation_xyzw
+        x, y, z, _ = (end @ body.link_from_inertial).rotation_xyzw
         if max(map(abs, (x, y, z))) > _ALIGNED:
             return None
-        return replace(
-            body,
-            parent=parent,
-            joint=LinkJoint.SPHERICAL,
-            parent_from_link=pending @ turn_only,
-            # Without the rest, the joint's frame is where the file has it.
-            link_from_inertial=Pose(turn_only.inverse().rotation_xyzw, inertial.translation),
-        )
+        # Without the rest, the joint's frame is where the file has it.
+        dof_from_link = turn_only
+        inertial = Pose(back.rotation_xyzw, inertial.translation)
     return replace(
         body,
         parent=parent,
         joint=_link_joint(element),
-        axis=turn_only.inverse().rotate(element.axis),
-        parent_from_link=pending @ end,
+        axis=back.rotate(element.axis),
+        parent_from_link=pending @ dof_from_link,
+        link_from_inertial=inertial,
+        link_from_body=link_from_body,
     )
 
 
@@ -326,8 +331,13 @@ class EmittedMultibody(Struct):
     """Last link of each closing chain, by joint."""
 
 
-def branch_chain(parts: ArticulationParts, branch: Branch, world_from_parent: Pose) -> ChainLinks:
-    """The links of a joint and of the body, or of the closing chain's end, that it holds."""
+def branch_chain(
+    parts: ArticulationParts, branch: Branch, world_from_parent: Pose, *, is_end: bool = True
+) -> ChainLinks:
+    """The links of a joint and of the body, or of the closing chain's end, that it holds.
+
+    ``is_end``: nothing hangs on that body; such bodies may need a link more.
+    """
     sided = parts.joints[branch.joint]
     near, far = (sided.b, sided.a) if branch.is_reversed else (sided.a, sided.b)
     if branch.child >= 0:
@@ -355,6 +365,7 @@ def branch_chain(parts: ArticulationParts, branch: Branch, world_from_parent: Po
             inertia_diagonal=inertia,
             link_from_inertial=inertial,
         ),
+        is_end=is_end and branch.child >= 0,
     )
 
 
@@ -368,7 +379,7 @@ def emit_multibody(
     dofs: dict[int, list[DofPlan]] = {}
     ends: dict[int, int] = {}
 
-    def add_groups(node: int, parent: int) -> None:
+    def add_groups(node: int, parent: int, parent_from_body: Pose = IDENTITY_POSE) -> None:
         count = len(parts.bodies[node].plan.groups)
         kept = parts.group_links(node)
         if count - 1 > kept:
@@ -381,7 +392,7 @@ def emit_multibody(
             )
         for group in range(1, kept + 1):
             links.append(
-                LinkSpec(parent=parent, joint=LinkJoint.FIXED, parent_from_link=IDENTITY_POSE)
+                LinkSpec(parent=parent, joint=LinkJoint.FIXED, parent_from_link=parent_from_body)
             )
             owners.append((node, group))
 
@@ -404,12 +415,13 @@ def emit_multibody(
     while stack:
         branch, parent_node, parent_link = stack.pop()
         sided = parts.joints[branch.joint]
-        world_from_parent = (
-            parts.bodies[parent_node].plan.world_from_body
-            if parent_node >= 0
-            else spec.world_from_base
-        )
-        chain = branch_chain(parts, branch, world_from_parent)
+        world_from_parent = spec.world_from_base
+        if parent_node >= 0:
+            world_from_parent = parts.bodies[parent_node].plan.world_from_body
+        if parent_link >= 0:
+            world_from_parent = world_from_parent @ links[parent_link].link_from_body.inverse()
+        is_end = not multibody.branches.get(branch.child)
+        chain = branch_chain(parts, branch, world_from_parent, is_end=is_end)
         first = len(links)
         for link in chain.links:
             parent = parent_link if link.parent < 0 else first + link.parent
@@ -432,7 +444,7 @@ def emit_multibody(
             continue
         owners[last] = (branch.child, 0)
         bodies.append((branch.child, last))
-        add_groups(branch.child, last)
+        add_groups(branch.child, last, links[last].link_from_body)
         stack += [
             (child, branch.child, last)
             for child in reversed(multibody.branches.get(branch.child, []))

@@ -45,6 +45,9 @@ class LinkSpec(Struct, frozen=True, kw_only=True):
     link_from_inertial: Pose = IDENTITY_POSE
     """Centre of mass and principal axes. The engine states the position and velocity of a spherical
     joint about these axes (measured): the joint's frame is turned like them."""
+    link_from_body: Pose = IDENTITY_POSE
+    """Frame of the body that the link carries, with its colliders: a link turns about its own
+    origin, which is then on the joint's axis."""
     shape_id: int = -1
     """Engine collision shape, placed relative to the link frame; -1 for none."""
     visual_id: int = -1

@@ -139,6 +139,13 @@ class PlacedShape(Struct, frozen=True):
     body_from_shape: Pose = IDENTITY_POSE
 
 
+def placed_at(pose: Pose, shapes: tuple[PlacedShape, ...]) -> tuple[PlacedShape, ...]:
+    """The shapes in another frame, in which the frame of their body has a pose."""
+    if pose == IDENTITY_POSE:
+        return shapes
+    return tuple([PlacedShape(placed.shape, pose @ placed.body_from_shape) for placed in shapes])
+
+
 _Y_UP_FROM_Z_UP = Pose((-(0.5**0.5), 0.0, 0.0, 0.5**0.5), (0.0, 0.0, 0.0))
 """Round shapes stand along +Y in glTF and along +Z in Bullet (measured)."""
 
