@@ -210,10 +210,12 @@ def _body_on_dof(
     else:
         link_from_body = Pose.from_translation(back.rotate(end.translation))
         dof_from_link = turn_only
-    inertial = body.link_from_inertial
+    inertial, axis = body.link_from_inertial, element.axis
     if link_from_body != IDENTITY_POSE:
         inertial = link_from_body @ inertial
-    if element.is_ball:
+    if not element.is_ball:
+        axis = back.rotate(axis)
+    else:
         x, y, z, _ = (end @ body.link_from_inertial).rotation_xyzw
         if max(map(abs, (x, y, z))) > _ALIGNED:
             return None
@@ -224,7 +226,7 @@ def _body_on_dof(
         body,
         parent=parent,
         joint=_link_joint(element),
-        axis=back.rotate(element.axis),
+        axis=axis,
         parent_from_link=pending @ dof_from_link,
         link_from_inertial=inertial,
         link_from_body=link_from_body,
