@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from gltf_bullet.model.colliders import Collider, Trigger
 from gltf_bullet.model.gravity import GravityVolume
-from gltf_bullet.model.joints import Joint, JointDescription, JointLimit
+from gltf_bullet.model.joints import Joint, JointDescription, JointDrive, JointLimit
 from gltf_bullet.model.physics_scene import PhysicsScene
 from gltf_bullet.model.properties import (
     GRAVITY,
@@ -193,8 +193,16 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
         return changed
 
     # What has nothing of it stays the same object: it is compared by a glance afterwards.
+    def swap_description(known: JointDescription) -> JointDescription:
+        if kind not in (JointLimit, JointDrive):
+            return known
+        limits, drives = tuple(map(swap, known.limits)), tuple(map(swap, known.drives))
+        if (limits, drives) == (known.limits, known.drives):
+            return known
+        return replace(known, limits=limits, drives=drives)
+
     def swap_joint(joint: Joint) -> Joint:
-        description = _swapped(joint.description, swap)
+        description = swap_description(joint.description)
         if description is not joint.description:
             joint = replace(joint, description=description)
         swapped: Joint = swap(joint)
@@ -219,7 +227,8 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
         world_gravity=swap(scene.world_gravity),
         gravity_volumes={k: swap(_with_source(v, swap)) for k, v in scene.gravity_volumes.items()},
         tables=tuple(
-            _swapped(v, swap) if isinstance(v, JointDescription) else swap(v) for v in scene.tables
+            swap_description(v) if isinstance(v, JointDescription) else swap(v)
+            for v in scene.tables
         ),
     )
 
@@ -260,14 +269,6 @@ def _carried(value: Any, allowed: NumberRange) -> Any:
         low = f"{allowed.smallest:g} to" if allowed.beyond == "limited" else "at most"
         raise ValueError(f"{value:g} must be {low} {allowed.largest:g} in magnitude")
     return taken
-
-
-def _swapped(description: JointDescription, swap: Callable[[Any], Any]) -> JointDescription:
-    limits, drives = tuple(map(swap, description.limits)), tuple(map(swap, description.drives))
-    before = (*description.limits, *description.drives)
-    if all(one is other for one, other in zip((*limits, *drives), before, strict=True)):
-        return description
-    return replace(description, limits=limits, drives=drives)
 
 
 def _items(scene: PhysicsScene) -> Iterator[Any]:

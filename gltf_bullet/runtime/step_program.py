@@ -123,7 +123,8 @@ class StepProgram:
             is_asked = False
             if not made:
                 with _errors_of(cores):
-                    made = self._make_next(cores, caller, count - done)
+                    self._make_one(cores, caller)
+                made = 1
             for core in cores:
                 if core.events:
                     events[core] = events.get(core, ()) + core.events
@@ -195,33 +196,25 @@ class StepProgram:
 
     # --- one step -----------------------------------------------------------------------------
 
-    def _make_next(self, cores: Sequence[SceneCore], caller: SceneCore, count: int) -> int:
-        """Make the next step, begun by Python; return how many were made, with those of kernels."""
+    def _make_one(self, cores: Sequence[SceneCore], caller: SceneCore) -> None:
+        """Make one step by calls from Python."""
         settings = self._settings_now(cores, caller)
         parts = _parts(cores, settings)
         part_settings = self._session.part_settings(settings, parts)
         self._begin(cores, settings, part_settings)
-        call = self.prepare_compiled(cores, count, has_begun=True)
-        if call is not None:
-            # Forces put no body elsewhere in such steps: contacts are the same before them.
-            softness, (joints, _, most, _, _) = self._softness, call
-            softness.before_step(part_settings)
-            if softness.is_idle or parts == 1:
-                most = most if softness.is_idle else 1
-                found = joints.begin(part_settings, most, parts)
-                if made := self.finish_compiled(cores, call, found):
-                    return made
-            self._session.divided_settings = None
-        softens = call is None
         if parts == 1:
-            self._make_part(cores, settings, softens=softens)
+            call = self.prepare_compiled(cores, 1, has_begun=True) if _acts(cores) else None
+            if call is not None:
+                joints, _, most, _, _ = call
+                if self.finish_compiled(cores, call, joints.begin(settings, most, parts)):
+                    return
+            self._make_part(cores, settings)
             for core in cores:
                 core.world.end_step()
-            return 1
+            return
         times = [core.time + settings.time_step for core in cores]
         self._events = {}
-        self._make_parts(cores, part_settings, 0, parts, times, softens=softens)
-        return 1
+        self._make_parts(cores, part_settings, 0, parts, times)
 
     def _make_parts(
         self,
@@ -230,13 +223,11 @@ class StepProgram:
         first: int,
         parts: int,
         times: Sequence[float],
-        *,
-        softens: bool = True,
     ) -> None:
         """Make the engine steps of a step from the ``first`` on; ``times`` [s]: at its end."""
         try:
             for part in range(first, parts):
-                self._make_part(cores, settings, part, parts, softens=softens or part > first)
+                self._make_part(cores, settings, part, parts)
         finally:
             self._session.undivide()
         for core, time in zip(cores, times, strict=True):
@@ -254,46 +245,32 @@ class StepProgram:
     ) -> None:
         for core in cores:
             core.begin_step(settings, part_settings)
+        if part_settings is not settings:
+            self._session.divide(part_settings)
 
     def _make_part(
-        self,
-        cores: Sequence[SceneCore],
-        settings: EngineSettings,
-        part: int = 0,
-        parts: int = 1,
-        *,
-        softens: bool = True,
+        self, cores: Sequence[SceneCore], settings: EngineSettings, part: int = 0, parts: int = 1
     ) -> None:
         """Make one step of the engine, the ``part``-th of those of a step."""
-        self._apply_forces(cores, settings, part, parts, softens=softens)
+        self._apply_forces(cores, settings, part, parts)
         self._session.step()
         self._finish(cores, settings, is_last=part == parts - 1)
         if parts > 1:
             self._collect(cores)
 
     def _apply_forces(
-        self,
-        cores: Sequence[SceneCore],
-        settings: EngineSettings,
-        part: int = 0,
-        parts: int = 1,
-        *,
-        softens: bool = True,
+        self, cores: Sequence[SceneCore], settings: EngineSettings, part: int = 0, parts: int = 1
     ) -> None:
-        """Apply all forces and commands before the engine's step.
-
-        ``softens``: contacts have not been softened yet for it.
-        """
+        """Apply all forces and commands before the engine's step."""
         if parts > 1 and self._session.divided_settings is not settings:
-            self._session.divide(settings)  # at first, and if a callback asked for the world's own
+            self._session.divide(settings)  # a callback has asked for the world's own
         for core in cores:
             core.apply_forces(settings, part, parts)
         dt, gravity = settings.time_step, settings.gravity
         jointed = [core for core in cores if core.world.is_jointed]
         if jointed:
             self._joints_of(jointed).before_step(dt, gravity)
-        if softens:
-            self._softness.before_step(settings)
+        self._softness.before_step(settings)
 
     def _finish(
         self,
@@ -345,8 +322,6 @@ class StepProgram:
         parts = cores[0].engine_steps(whole) if is_one else _parts(cores, whole)
         settings = whole if parts == 1 else self._session.part_settings(whole, parts)
         needs_python = False
-        if not (has_begun or self._softness.is_idle):
-            return None
         for core in cores:
             if not core.may_be_compiled(has_begun):
                 return None
@@ -358,6 +333,9 @@ class StepProgram:
         if needs_python and parts > 1:
             return None
         joints = compiled.joints if is_one else self._joints_of(cores)
+        softness = self._softness
+        if not softness.is_idle and not (joints.is_as_known() and softness.finds_none(settings)):
+            return None
         if parts > 1:
             self._session.divided_settings = settings  # kernels set the time step, and restore it
         return joints, settings, count, parts, needs_python
@@ -448,6 +426,11 @@ def _parts(cores: Sequence[SceneCore], settings: EngineSettings) -> int:
     It follows from files and settings alone: a step is the same whatever moves in it.
     """
     return max([core.engine_steps(settings) for core in cores])
+
+
+def _acts(cores: Sequence[SceneCore]) -> bool:
+    """Tell whether behavior graphs have something to do in every step."""
+    return any(core.acts for core in cores)
 
 
 def _errors_of(cores: Sequence[SceneCore]) -> AbstractContextManager[object]:

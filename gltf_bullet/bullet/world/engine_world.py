@@ -62,11 +62,11 @@ class EngineWorld(RestorableWorld):
         self.plan = replace(
             self.plan, bodies=self._table.bodies, contacts=contacts, memo=PlanMemo()
         )
-        self._links.change(contacts, self._table.solid_links())
+        settings = self.compiled_steps.settings or self.session.settings()
+        self._links.change(contacts, self._table.solid_links(), settings)
         self.compiled_steps.use_slip(self._links.slip_table)
         self.free.table = FreeTable.of([found[0].bodies[k] for k in self.free.nodes.tolist()])
         self._set_table(self.free.table)
-        self.compiled_steps.settings = None
         return True
 
     def _set_table(self, table: FreeTable) -> None:

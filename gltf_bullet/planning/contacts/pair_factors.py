@@ -7,6 +7,7 @@ The specs give a coefficient ``F[i, j]`` per pair of materials (average, minimum
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -67,10 +68,8 @@ def factor_pairs(targets: PairTargets, *, may_split: bool) -> Factors:
     """
     if not may_split:
         return _least_error(targets)
-    direct = _dedicated(targets)
+    direct, (friction, restitution) = _dedicated(targets)
     split = tuple(edge for edge in targets.edges if edge not in set(direct))
-    friction = _solve(targets.friction, direct, targets.alone_friction)
-    restitution = _solve(targets.restitution, direct, targets.alone_restitution)
     return Factors(
         friction=_in_reach(friction, targets.friction, split),
         restitution=_in_reach(restitution, targets.restitution, split),
@@ -123,25 +122,32 @@ def pair_specific_factor(wanted: float, partner: float) -> float:
     return float(wanted / partner) if wanted > 0.0 else 0.0
 
 
-def _dedicated(targets: PairTargets) -> list[Edge]:
-    """Take pairs one by one, the most important first, while all of them can be right together."""
-    if _serves(targets, list(targets.edges)):
-        return list(targets.edges)
-    direct: list[Edge] = []
-    for edge in targets.edges:
-        if _serves(targets, [*direct, edge]):
-            direct.append(edge)
-    return direct
+def _dedicated(targets: PairTargets) -> tuple[list[Edge], tuple[FloatArray, FloatArray]]:
+    """Take pairs one by one, the most important first, while all of them can be right together.
+
+    Returns:
+        The pairs, and the factors of friction and restitution that serve them.
+    """
+    all_edges = list(targets.edges)
+    served = _served(targets, all_edges)
+    if served is not None:
+        return all_edges, served
+    direct = list[Edge]()
+    served = targets.alone_friction, targets.alone_restitution
+    for edge in all_edges:
+        found = _served(targets, [*direct, edge])
+        if found is not None:
+            direct, served = [*direct, edge], found
+    return direct, served
 
 
-def _serves(targets: PairTargets, edges: Sequence[Edge]) -> bool:
-    for wanted, alone in (
-        (targets.friction, targets.alone_friction),
-        (targets.restitution, targets.alone_restitution),
-    ):
-        if not _fits(_solve(wanted, edges, alone), wanted, edges):
-            return False
-    return True
+def _served(targets: PairTargets, edges: Sequence[Edge]) -> tuple[FloatArray, FloatArray] | None:
+    """Factors of friction and restitution for some pairs; ``None`` if not all can be right."""
+    friction = _solve(targets.friction, edges, targets.alone_friction)
+    if not _fits(friction, targets.friction, edges):
+        return None
+    restitution = _solve(targets.restitution, edges, targets.alone_restitution)
+    return (friction, restitution) if _fits(restitution, targets.restitution, edges) else None
 
 
 def _fits(factors: FloatArray, wanted: FloatArray, edges: Sequence[Edge]) -> bool:
@@ -156,21 +162,16 @@ def _solve(wanted: FloatArray, edges: Sequence[Edge], alone: FloatArray) -> Floa
     """
     count = len(alone)
     factors = alone.astype(np.float64)
-    nil = np.zeros(count, dtype=bool)
-    open_edges = list(edges)
-    while True:
-        seen = [c for c in range(count) if any(c in edge for edge in open_edges)]
-        found = [
-            c for c in seen
-            if all(wanted[e] <= 0.0 for e in open_edges if c in e)
-        ]  # fmt: skip
-        if not found:
-            break
+    positive = [e for e in edges if wanted[e] > 0.0]
+    touched = {c for e in positive for c in e}
+    nil = list[int]()
+    zeros = [e for e in edges if wanted[e] <= 0.0 and not touched.issuperset(e)]
+    while zeros:
         # One class at a time: with a class at 0, the zero pairs of its partners are served.
-        chosen = max(found, key=lambda c: sum(c in e for e in open_edges))
-        nil[chosen] = True
-        open_edges = [e for e in open_edges if chosen not in e]
-    positive = [e for e in open_edges if wanted[e] > 0.0]
+        uses = Counter(c for e in zeros for c in {*e} - touched)
+        chosen = min(uses, key=lambda c: (-uses[c], c))
+        nil.append(chosen)
+        zeros = [e for e in zeros if chosen not in e]
     if positive:
         rows = np.zeros((len(positive) + count, count))
         goal = np.zeros(len(positive) + count)
@@ -183,9 +184,8 @@ def _solve(wanted: FloatArray, edges: Sequence[Edge], alone: FloatArray) -> Floa
         rows[len(positive) :] = weight * np.eye(count)
         goal[len(positive) :] = weight * np.log(np.maximum(alone, 0.05))
         solution = np.linalg.lstsq(rows, goal, rcond=None)[0]
-        touched = np.zeros(count, dtype=bool)
-        touched[[c for e in positive for c in e]] = True
-        factors = np.where(touched, np.exp(solution), factors)
+        free = list(touched)
+        factors[free] = np.exp(solution)[free]
     factors[nil] = 0.0
     return factors
 
