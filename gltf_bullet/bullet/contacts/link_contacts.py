@@ -86,6 +86,7 @@ class LinkContacts:
         """True if all links keep PyBullet's own bits, so that no collision class is registered."""
         if not self.has_default_bits:
             self._classes.add(self, body_ids, self._kinds, self._split_pairs, pair_rules)
+        self._slip: SlipFriction | None = None
         self._apply(contacts, found.surfaces)
         if found.surfaces.bounce:  # now, for callers that never call before_step
             self.before_step(session.settings())
@@ -128,13 +129,15 @@ class LinkContacts:
         self._restitution = RestitutionTuning(
             self._client_id, contacts, self._solid, surfaces.to_write, former
         )
-        self._slip: SlipFriction | None = None
+        known, self._slip = self._slip, None
         if surfaces.slip and self._has_slip_friction:
             self._slip = SlipFriction(
                 self._client_id, contacts, self._solid, self.kind_of, self._classes,
                 self._keep_points,
             )  # fmt: skip
             self._slip.find_row = partial(engine_row, self._session)
+            if known is not None:
+                self._slip.use_array_of(known)
 
     def _keep_points(self, link: EngineLink, partner: EngineLink) -> bool:
         """Return True if the engine keeps contact points of two links while they rest."""

@@ -79,8 +79,8 @@ class CompiledSteps:
 
     def use_slip(self, slip: FloatArray) -> None:
         """Use another table of slip: that of other surfaces."""
-        self._slip = slip
-        if self.__dict__.get("_solver") is not None:
+        known, self._slip = self._slip, slip
+        if slip is not known and self.__dict__.get("_solver") is not None:
             self._articulations.solver.watch_slip(slip)
 
     def are_possible(self, settings: EngineSettings) -> bool:

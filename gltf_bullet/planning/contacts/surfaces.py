@@ -487,7 +487,7 @@ def with_materials(
             if len(materials) > 1:
                 return None
             groups.append(replace(group, material=materials.pop()))
-        planned[node] = replace(plan, groups=tuple(groups))
+        planned[node] = plan.with_groups(tuple(groups))
     statics = tuple(
         replace(static, material=colliders[static.node].material or model.DEFAULT_MATERIAL)
         for static in bodies.statics
@@ -516,14 +516,16 @@ def _pair_targets(
     count = len(keys)
     friction, static, restitution = (np.zeros((count, count)) for _ in range(3))
     for i, a in enumerate(keys):
-        for j, b in enumerate(keys):
+        for j, b in enumerate(keys[: i + 1]):
             one, two = a.material, b.material
             modes = one.friction_combine, two.friction_combine
-            friction[i, j] = model.combine(one.dynamic_friction, two.dynamic_friction, *modes)
-            static[i, j] = model.combine(one.static_friction, two.static_friction, *modes)
-            restitution[i, j] = model.combine(
-                one.restitution, two.restitution, one.restitution_combine, two.restitution_combine
-            )
+            bounces = one.restitution_combine, two.restitution_combine
+            for table, first, second, how in (
+                (friction, one.dynamic_friction, two.dynamic_friction, modes),
+                (static, one.static_friction, two.static_friction, modes),
+                (restitution, one.restitution, two.restitution, bounces),
+            ):
+                table[i, j] = table[j, i] = model.combine(first, second, *how)
     edges: set[tuple[int, int]] = set()
     for use, other in meetings(uses):
         i, j = sorted((row[use.key], row[other.key]))

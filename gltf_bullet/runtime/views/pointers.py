@@ -143,6 +143,15 @@ def set_value(core: SceneCore, pointer: str, value: Any) -> None:
     core.rebuild(physics)
 
 
+def set_materials(core: SceneCore, physics: model.PhysicsScene) -> None:
+    """Use a model that differs from the present one in materials only."""
+    now = core.model.now
+    if physics == now or core.world.change_materials(physics):
+        core.model.edit(physics)
+    else:
+        core.rebuild(physics)
+
+
 def _set_drive(core: SceneCore, target: PointerTarget, pointer: str, value: Any) -> None:
     """Change a drive of every joint that shares it; the running joints own their targets."""
     physics = edited_at(core.model_now(), target, pointer, value)
