@@ -7,7 +7,6 @@ The specs give a coefficient ``F[i, j]`` per pair of materials (average, minimum
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -151,7 +150,8 @@ def _served(targets: PairTargets, edges: Sequence[Edge]) -> tuple[FloatArray, Fl
 
 
 def _fits(factors: FloatArray, wanted: FloatArray, edges: Sequence[Edge]) -> bool:
-    return all(abs(factors[i] * factors[j] - wanted[i, j]) <= TOLERANCE for i, j in edges)
+    given, asked = factors.tolist(), wanted.tolist()
+    return all(abs(given[i] * given[j] - asked[i][j]) <= TOLERANCE for i, j in edges)
 
 
 def _solve(wanted: FloatArray, edges: Sequence[Edge], alone: FloatArray) -> FloatArray:
@@ -160,33 +160,32 @@ def _solve(wanted: FloatArray, edges: Sequence[Edge], alone: FloatArray) -> Floa
     What the pairs leave open follows ``alone``. A class whose every pair is 0 gets 0; another
     pair of 0 asks for what no product can give and is left to the caller's check.
     """
-    count = len(alone)
+    count, asked = len(alone), wanted.tolist()
     factors = alone.astype(np.float64)
-    positive = [e for e in edges if wanted[e] > 0.0]
+    positive = [(i, j) for i, j in edges if asked[i][j] > 0.0]
     touched = {c for e in positive for c in e}
-    nil = list[int]()
-    zeros = [e for e in edges if wanted[e] <= 0.0 and not touched.issuperset(e)]
-    while zeros:
-        # One class at a time: with a class at 0, the zero pairs of its partners are served.
-        uses = Counter(c for e in zeros for c in {*e} - touched)
-        chosen = min(uses, key=lambda c: (-uses[c], c))
-        nil.append(chosen)
-        zeros = [e for e in zeros if chosen not in e]
     if positive:
-        rows = np.zeros((len(positive) + count, count))
-        goal = np.zeros(len(positive) + count)
+        size = len(positive)
+        rows = np.zeros((size + count, count))
+        goal = np.zeros(size + count)
         for k, (i, j) in enumerate(positive):
             rows[k, i] += 1.0
             rows[k, j] += 1.0
-            goal[k] = np.log(max(wanted[i, j], HAIR))
+            goal[k] = np.log(max(asked[i][j], HAIR))
         # A weak preference: it decides only what the pairs leave open.
         weight = 1e-5
-        rows[len(positive) :] = weight * np.eye(count)
-        goal[len(positive) :] = weight * np.log(np.maximum(alone, 0.05))
+        rows[size:].flat[:: count + 1] = weight
+        goal[size:] = weight * np.log(np.maximum(alone, 0.05))
         solution = np.linalg.lstsq(rows, goal, rcond=None)[0]
-        free = list(touched)
-        factors[free] = np.exp(solution)[free]
-    factors[nil] = 0.0
+        found = list(touched)
+        factors[found] = np.exp(solution)[found]
+    zeros = [e for e in edges if asked[e[0]][e[1]] <= 0.0 and not touched.issuperset(e)]
+    while zeros:
+        # One class at a time: with a class at 0, the zero pairs of its partners are served.
+        uses = [c for e in zeros for c in {*e} - touched]
+        chosen = max(sorted({*uses}), key=uses.count)
+        factors[chosen] = 0.0
+        zeros = [e for e in zeros if chosen not in e]
     return factors
 
 
