@@ -214,23 +214,36 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
             return collider
         return replace(collider, shape=shape, material=material)
 
+    def swap_volume(volume: GravityVolume) -> GravityVolume:
+        swapped: GravityVolume = swap(_with_source(volume, swap))
+        return swapped
+
     def swap_trigger(trigger: Trigger) -> Trigger:
         shape = swap(trigger.shape)
         return trigger if shape is trigger.shape else replace(trigger, shape=shape)
 
+    tables = {
+        "motions": _swapped(scene.motions, swap),
+        "colliders": _swapped(scene.colliders, swap_collider),
+        "triggers": _swapped(scene.triggers, swap_trigger),
+        "joints": _swapped(scene.joints, swap_joint),
+        "gravity_volumes": _swapped(scene.gravity_volumes, swap_volume),
+    }
     return replace(
         scene,
-        motions={k: swap(v) for k, v in scene.motions.items()},
-        colliders={k: swap_collider(v) for k, v in scene.colliders.items()},
-        triggers={k: swap_trigger(v) for k, v in scene.triggers.items()},
-        joints={k: swap_joint(v) for k, v in scene.joints.items()},
+        **tables,
         world_gravity=swap(scene.world_gravity),
-        gravity_volumes={k: swap(_with_source(v, swap)) for k, v in scene.gravity_volumes.items()},
         tables=tuple(
             swap_description(v) if isinstance(v, JointDescription) else swap(v)
             for v in scene.tables
         ),
     )
+
+
+def _swapped(items: Mapping[int, Any], swap: Callable[[Any], Any]) -> Mapping[int, Any]:
+    """The items after a swap; the same mapping if it has changed none."""
+    swapped = {node: swap(item) for node, item in items.items()}
+    return swapped if swapped != items else items
 
 
 def _with(item: Any, field: str, value: object) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from msgspec import Struct
@@ -127,17 +128,37 @@ def _dedicated(targets: PairTargets) -> tuple[list[Edge], tuple[FloatArray, Floa
     Returns:
         The pairs, and the factors of friction and restitution that serve them.
     """
-    all_edges = list(targets.edges)
-    served = _served(targets, all_edges)
-    if served is not None:
-        return all_edges, served
-    direct = list[Edge]()
-    served = targets.alone_friction, targets.alone_restitution
-    for edge in all_edges:
-        found = _served(targets, [*direct, edge])
-        if found is not None:
-            direct, served = [*direct, edge], found
-    return direct, served
+    direct = list(targets.edges)
+    served = _served(targets, direct)
+    if served is None:
+        direct = []
+        for edge in targets.edges:
+            if _is_open(targets, direct, edge):
+                direct, served = [*direct, edge], None
+            elif (found := _served(targets, [*direct, edge])) is not None:
+                direct, served = [*direct, edge], found
+    return direct, served or _factors(targets, direct)
+
+
+def _is_open(targets: PairTargets, edges: Sequence[Edge], edge: Edge) -> bool:
+    """True if a class of a pair is in none of others, so that its factor can be any.
+
+    Unless the other class has to be 0 for the sake of those, and cannot be for this pair.
+    """
+    known = {*edge}.intersection(chain.from_iterable(edges))
+    if known == {*edge}:
+        return False
+    others = [e for e in edges if not known.isdisjoint(e)]
+    return not any(
+        wanted[edge] > 0.0 and any(wanted[e] <= 0.0 for e in others)
+        for wanted in (targets.friction, targets.restitution)
+    )
+
+
+def _factors(targets: PairTargets, edges: Sequence[Edge]) -> tuple[FloatArray, FloatArray]:
+    """Factors of friction and restitution for some pairs."""
+    friction = _solve(targets.friction, edges, targets.alone_friction)
+    return friction, _solve(targets.restitution, edges, targets.alone_restitution)
 
 
 def _served(targets: PairTargets, edges: Sequence[Edge]) -> tuple[FloatArray, FloatArray] | None:
