@@ -102,10 +102,11 @@ class SlipFriction:
         """Place of each link in the table."""
         self.values = self._table()
         """The table of the kernels."""
+        most: list[float] = self._at_rest.max(axis=1).tolist()
         for link in self._surface_of:
             if self._rests(link):
                 self.values[self._bodies[link[0]] + BODY.slid] = -_SETTLING
-                self._set(link, float(self._at_rest[self._row_of[link]].max()))
+                self._set(link, most[self._row_of[link]])
         for at in self._places.values():
             self.values[at + LINK.is_stale] = 0.0
 
