@@ -222,7 +222,7 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
         shape = swap(trigger.shape)
         return trigger if shape is trigger.shape else replace(trigger, shape=shape)
 
-    tables = {
+    swapped: dict[str, Any] = {
         "motions": _swapped(scene.motions, swap),
         "colliders": _swapped(scene.colliders, swap_collider),
         "triggers": _swapped(scene.triggers, swap_trigger),
@@ -231,7 +231,7 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
     }
     return replace(
         scene,
-        **tables,
+        **swapped,
         world_gravity=swap(scene.world_gravity),
         tables=tuple(
             swap_description(v) if isinstance(v, JointDescription) else swap(v)

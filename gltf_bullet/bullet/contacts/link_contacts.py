@@ -129,15 +129,16 @@ class LinkContacts:
         self._restitution = RestitutionTuning(
             self._client_id, contacts, self._solid, surfaces.to_write, former
         )
-        known, self._slip = self._slip, None
-        if surfaces.slip and self._has_slip_friction:
+        if not (surfaces.slip and self._has_slip_friction):
+            self._slip = None
+        elif self._slip is not None:
+            self._slip.begin(contacts, self._solid)
+        else:
             self._slip = SlipFriction(
                 self._client_id, contacts, self._solid, self.kind_of, self._classes,
                 self._keep_points,
             )  # fmt: skip
             self._slip.find_row = partial(engine_row, self._session)
-            if known is not None:
-                self._slip.use_array_of(known)
 
     def _keep_points(self, link: EngineLink, partner: EngineLink) -> bool:
         """Return True if the engine keeps contact points of two links while they rest."""

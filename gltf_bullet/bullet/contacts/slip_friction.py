@@ -83,14 +83,6 @@ class SlipFriction:
         self._keeps_points = keeps_points
         self._client_id = client_id
         self._kind_of, self._classes = kind_of, classes
-        self._surface_of = {link: part.surface for link, part in links if part.surface.slips}
-        self._place_of = {link: k for k, (link, _) in enumerate(links) if link in self._surface_of}
-        self._links_of: dict[int, list[EngineLink]] = {}
-        for link in self._surface_of:
-            self._links_of.setdefault(link[0], []).append(link)
-        row = contacts.index_of
-        self._row_of = {link: row[part.surface.key] for link, part in links}
-        self._at_rest = _rest_gains(contacts)
         counts = Counter(body_id for body_id, _ in kind_of)
         self._single = {body_id for body_id, count in counts.items() if count == 1}
         """Bodies with colliders on one link only."""
@@ -100,8 +92,25 @@ class SlipFriction:
         """Place of each body in the table."""
         self._places: dict[EngineLink, int] = {}
         """Place of each link in the table."""
-        self.values = self._table()
+        self.values: FloatArray = np.zeros(0)
         """The table of the kernels."""
+        self.begin(contacts, links)
+
+    def begin(self, contacts: ContactPlan, links: Sequence[SolidLink]) -> None:
+        """Begin with the surfaces of the same links, as written to the engine."""
+        self._surface_of = {link: part.surface for link, part in links if part.surface.slips}
+        self._place_of = {link: k for k, (link, _) in enumerate(links) if link in self._surface_of}
+        self._links_of: dict[int, list[EngineLink]] = {}
+        for link in self._surface_of:
+            self._links_of.setdefault(link[0], []).append(link)
+        row = contacts.index_of
+        self._row_of = {link: row[part.surface.key] for link, part in links}
+        self._at_rest = _rest_gains(contacts)
+        table = self._table()
+        if len(table) == len(self.values):
+            self.values[:] = table  # kernels know its address
+        else:
+            self.values = table
         most: list[float] = self._at_rest.max(axis=1).tolist()
         for link in self._surface_of:
             if self._rests(link):
@@ -109,12 +118,6 @@ class SlipFriction:
                 self._set(link, most[self._row_of[link]])
         for at in self._places.values():
             self.values[at + LINK.is_stale] = 0.0
-
-    def use_array_of(self, former: SlipFriction) -> None:
-        """Keep the table in the array of a former one of the same size, which kernels know."""
-        if former.values.size == self.values.size:
-            former.values[:] = self.values
-            self.values = former.values
 
     def _table(self) -> FloatArray:
         bodies = sorted(self._links_of)

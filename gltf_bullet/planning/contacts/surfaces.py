@@ -628,10 +628,8 @@ class _Surfaces:
         self._contacts = contacts
         self._row = contacts.index_of
         self._involved = {c for edge in contacts.factors.split for c in edge}
-        self._slips = np.zeros(len(contacts.keys), dtype=bool)
-        differs: BoolArray = np.abs(contacts.static_friction - contacts.targets.friction) > 1e-9
-        for i, j in contacts.targets.edges:
-            self._slips[[i, j]] |= differs[i, j]
+        differs = (np.abs(contacts.static_friction - contacts.targets.friction) > 1e-9).tolist()
+        self._slipping = {c for i, j in contacts.targets.edges if differs[i][j] for c in (i, j)}
         self._known: dict[SurfaceUse, tuple[SurfacePlan, ...]] = {}
 
     def of(
@@ -657,7 +655,7 @@ class _Surfaces:
             ),
             bounces=use in contacts.bouncing,
             on_triangles=use in contacts.on_triangles,
-            slips=bool(self._slips[row]) and use.key.is_dynamic,
+            slips=row in self._slipping and use.key.is_dynamic,
         )
 
     def _outward(
