@@ -69,18 +69,6 @@ def _restitution(part: ColliderGroup | StaticPlan) -> float:
     return part.surface.key.material.restitution
 
 
-def _how_links_bounce(contacts: ContactPlan, links: Sequence[SolidLink]) -> tuple[object, ...]:
-    """Return all that the restitution of links depends on, besides their shapes."""
-    targets, factors, row = contacts.targets, contacts.factors, contacts.index_of
-    surfaces = [
-        (row[one.key], one.bounces, None if one.only_against is None else row[one.only_against.key])
-        for one in (part.surface for _, part in links)
-    ]
-    tables = targets.restitution, targets.alone_restitution, factors.restitution
-    numbers = [table.tolist() for table in tables]
-    return numbers, targets.edges, targets.fixed, factors.split, factors.light, surfaces
-
-
 class RestitutionTuning:
     """The surfaces of one scene's links."""
 
@@ -123,19 +111,30 @@ class RestitutionTuning:
         """Links with full restitution in the coming step: see :meth:`set_pair_restitution`."""
         self._time_step = 0.0
         if former is not None:
-            self._time_step, self._restitution_of = former.written_for(contacts, links)
+            self._time_step, self._restitution_of = former.written_for(self)
         for k, values in to_write:
             body_id, link_index = links[k][0]
             pybullet.changeDynamics(body_id, link_index, **values, physicsClientId=client_id)
 
-    def written_for(
-        self, contacts: ContactPlan, links: Sequence[SolidLink]
-    ) -> tuple[float, dict[EngineLink, float]]:
-        """Return time step and restitution of the same links if others bounce as these; else none.
+    @cached_property
+    def numbers(self) -> tuple[object, ...]:
+        """All that the restitution of the links depends on, besides their shapes."""
+        targets, factors, row = (
+            self._contacts.targets,
+            self._contacts.factors,
+            self._contacts.index_of,
+        )
+        surfaces = [
+            (row[s.key], s.bounces, None if s.only_against is None else row[s.only_against.key])
+            for s in (part.surface for _, part in self.links)
+        ]
+        tables = targets.restitution, targets.alone_restitution, factors.restitution
+        listed = [table.tolist() for table in tables]
+        return listed, targets.edges, targets.fixed, factors.split, factors.light, surfaces
 
-        ``contacts`` and ``links`` are those of other materials.
-        """
-        if _how_links_bounce(contacts, links) != _how_links_bounce(self._contacts, self.links):
+    def written_for(self, other: RestitutionTuning) -> tuple[float, dict[EngineLink, float]]:
+        """Return time step and restitution of the links if they are those of another tuning too."""
+        if other.numbers != self.numbers:
             return 0.0, {}
         return self._time_step, self._restitution_of
 

@@ -133,10 +133,13 @@ def _dedicated(targets: PairTargets) -> tuple[list[Edge], tuple[FloatArray, Floa
     if served is None:
         direct = []
         for edge in targets.edges:
+            together = [*direct, edge]
+            if len(together) == len(targets.edges):
+                break  # all: they cannot be right
             if _is_open(targets, direct, edge):
-                direct, served = [*direct, edge], None
-            elif (found := _served(targets, [*direct, edge])) is not None:
-                direct, served = [*direct, edge], found
+                direct, served = together, None
+            elif (found := _served(targets, together)) is not None:
+                direct, served = together, found
     return direct, served or _factors(targets, direct)
 
 
