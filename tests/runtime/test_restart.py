@@ -118,7 +118,7 @@ def test_materials_are_those_of_the_state_and_the_values_whatever_came_before(
     def course(**values: float) -> bytes:
         named = {MATERIAL.format(name[-1], name[:-1]): value for name, value in values.items()}
         scene.restart(start, named)
-        places = []
+        places = [str([pybullet.getDynamicsInfo(k, -1, client)[1] for k in range(3)]).encode()]
         for _ in range(30):
             scene.step()
             places.append(scene.node_matrices.tobytes())
@@ -131,17 +131,20 @@ def test_materials_are_those_of_the_state_and_the_values_whatever_came_before(
         changes.append(physics)
         return change(physics)
 
+    own = course()
     first = course(dynamicFriction0=0.2, staticFriction0=0.3, dynamicFriction1=0.9)
     monkeypatch.setattr(scene.core.world, "change_materials", noted)
     found = made_anew(scene, monkeypatch)
     assert course(dynamicFriction0=0.7, staticFriction1=0.8) != first
     assert course(dynamicFriction0=0.2, staticFriction0=0.3, dynamicFriction1=0.9) == first
     assert len(changes) == 2
+    assert course(dynamicFriction0=0.2, staticFriction0=0.3, dynamicFriction1=0.9) == first
+    assert course() == own
     assert not found
 
 
 def slope() -> bytes:
-    """A box that slides on a floor."""
+    """Two boxes on a floor: one slides, one rests."""
     scenery = Scenery()
     materials = [
         scenery.material(staticFriction=0.5, dynamicFriction=0.4, frictionCombine="multiply")
@@ -152,6 +155,7 @@ def slope() -> bytes:
         "Box", at=(0, 0.2, 0), shape=box, material=materials[0],
         motion={"linearVelocity": [3, 0, 0]},
     )  # fmt: skip
+    scenery.node("Still", at=(9, 0.2, 0), shape=box, material=materials[0], motion={})
     scenery.node("Floor", at=(0, -0.5, 0), shape=floor, material=materials[1])
     return scenery.bytes()
 

@@ -144,9 +144,8 @@ def set_value(core: SceneCore, pointer: str, value: Any) -> None:
 
 
 def set_materials(core: SceneCore, physics: model.PhysicsScene) -> None:
-    """Use a model that differs from the present one in materials only."""
-    now = core.model.now
-    if physics == now or core.world.change_materials(physics):
+    """Use a model that differs at most in materials from the present one."""
+    if core.world.change_materials(physics):
         core.model.edit(physics)
     else:
         core.rebuild(physics)

@@ -50,9 +50,22 @@ def restart(core: SceneCore, state: SceneState, values: Mapping[str, Any]) -> No
     else:
         core.return_to(state, state.physics)
         core.rebuild(wanted)
-    set_materials(core, _with_materials_of(core.model.now, wanted))
+    # Who slides belongs to the materials: of others it is found anew, whatever they were before.
+    surfaces, are_saved = (
+        _with_materials_of(core.model.now, wanted),
+        _has_materials_of(state, wanted),
+    )
+    if surfaces is not core.model.now or not are_saved:
+        set_materials(core, surfaces)
+        if are_saved:
+            core.world.restore_slip(state.world)
     for pointer, value in later.items():
         set_value(core, pointer, value)
+
+
+def _has_materials_of(state: SceneState, wanted: PhysicsScene) -> bool:
+    """Return True if a model has the materials of a state, of which the state knows who slides."""
+    return _with_materials_of(state.physics, wanted) is state.physics
 
 
 def _with_materials_of(physics: PhysicsScene, other: PhysicsScene) -> PhysicsScene:
