@@ -39,7 +39,7 @@ from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.solver.formulas import COPY
-from gltf_bullet.transforms import FloatArray, IntArray, Vec3
+from gltf_bullet.transforms import FloatArray, IntArray, Pose, Vec3
 
 State: TypeAlias = tuple[Number, ...]
 """Position [3] of an inertial frame, rotation xyzw, velocity [3] and spin [3], world axes."""
@@ -312,6 +312,8 @@ class CopyTable:
         self._world: EngineWorld | None = None
         self._plan: ScenePlan | None = None
         self._edits = -1
+        self._frames: dict[int, Pose] = {}
+        """Inertial frames in the bodies that are looked at."""
         self._had_events = False
         self.refresh()
 
@@ -343,7 +345,7 @@ class CopyTable:
         self.row[0, : COPY.is_read] = addresses(
             self._engine, self._reads, self._numbers, self._formula, self._places, self._drives
         )
-        self._world = core.world
+        self._world, self._edits = core.world, -1
         self._settle()
 
     @staticmethod
@@ -362,13 +364,19 @@ class CopyTable:
 
     def _settle(self) -> None:
         core, look = self._core, self._look
+        bodies = core.world.plan.bodies.bodies
+        nodes = bodies.keys() & {*look.owners.values(), *look.states}
+        frames = {node: bodies[node].body_from_inertial for node in nodes}
+        self._plan = core.world.plan
+        if core.followers.edits == self._edits and frames == self._frames:
+            return  # other materials, or masses about the same axes
         spot_of = core.followers.spot_of
         if any(spot_of(node)[0] != owner for node, owner in look.owners.items()):
             self._make()
             return
         for where, compute in look.settled:
             self._numbers[where] = compute()
-        self._edits, self._plan = core.followers.edits, core.world.plan
+        self._edits, self._frames = core.followers.edits, frames
 
     def needs_python(self, step: Happened) -> bool:
         """Return True if something of a step is known to Python only."""

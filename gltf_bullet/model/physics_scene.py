@@ -21,7 +21,8 @@ V = TypeVar("V")
 
 
 def _frozen(value: Mapping[int, V]) -> Mapping[int, V]:
-    return MappingProxyType(dict(value))
+    # Most tables of an edited scene are those of the scene before.
+    return value if isinstance(value, MappingProxyType) else MappingProxyType(dict(value))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

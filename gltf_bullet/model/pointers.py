@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from gltf_bullet.model.colliders import Collider, Trigger
 from gltf_bullet.model.gravity import GravityVolume
-from gltf_bullet.model.joints import Joint, JointDescription, JointLimit
+from gltf_bullet.model.joints import Joint, JointDescription, JointDrive, JointLimit
 from gltf_bullet.model.physics_scene import PhysicsScene
 from gltf_bullet.model.properties import (
     GRAVITY,
@@ -193,8 +193,16 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
         return changed
 
     # What has nothing of it stays the same object: it is compared by a glance afterwards.
+    def swap_description(known: JointDescription) -> JointDescription:
+        if kind not in (JointLimit, JointDrive):
+            return known
+        limits, drives = tuple(map(swap, known.limits)), tuple(map(swap, known.drives))
+        if (limits, drives) == (known.limits, known.drives):
+            return known
+        return replace(known, limits=limits, drives=drives)
+
     def swap_joint(joint: Joint) -> Joint:
-        description = _swapped(joint.description, swap)
+        description = swap_description(joint.description)
         if description is not joint.description:
             joint = replace(joint, description=description)
         swapped: Joint = swap(joint)
@@ -206,22 +214,36 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
             return collider
         return replace(collider, shape=shape, material=material)
 
+    def swap_volume(volume: GravityVolume) -> GravityVolume:
+        swapped: GravityVolume = swap(_with_source(volume, swap))
+        return swapped
+
     def swap_trigger(trigger: Trigger) -> Trigger:
         shape = swap(trigger.shape)
         return trigger if shape is trigger.shape else replace(trigger, shape=shape)
 
+    swapped: dict[str, Any] = {
+        "motions": _swapped(scene.motions, swap),
+        "colliders": _swapped(scene.colliders, swap_collider),
+        "triggers": _swapped(scene.triggers, swap_trigger),
+        "joints": _swapped(scene.joints, swap_joint),
+        "gravity_volumes": _swapped(scene.gravity_volumes, swap_volume),
+    }
     return replace(
         scene,
-        motions={k: swap(v) for k, v in scene.motions.items()},
-        colliders={k: swap_collider(v) for k, v in scene.colliders.items()},
-        triggers={k: swap_trigger(v) for k, v in scene.triggers.items()},
-        joints={k: swap_joint(v) for k, v in scene.joints.items()},
+        **swapped,
         world_gravity=swap(scene.world_gravity),
-        gravity_volumes={k: swap(_with_source(v, swap)) for k, v in scene.gravity_volumes.items()},
         tables=tuple(
-            _swapped(v, swap) if isinstance(v, JointDescription) else swap(v) for v in scene.tables
+            swap_description(v) if isinstance(v, JointDescription) else swap(v)
+            for v in scene.tables
         ),
     )
+
+
+def _swapped(items: Mapping[int, Any], swap: Callable[[Any], Any]) -> Mapping[int, Any]:
+    """The items after a swap; the same mapping if it has changed none."""
+    swapped = {node: swap(item) for node, item in items.items()}
+    return swapped if swapped != items else items
 
 
 def _with(item: Any, field: str, value: object) -> Any:
@@ -260,14 +282,6 @@ def _carried(value: Any, allowed: NumberRange) -> Any:
         low = f"{allowed.smallest:g} to" if allowed.beyond == "limited" else "at most"
         raise ValueError(f"{value:g} must be {low} {allowed.largest:g} in magnitude")
     return taken
-
-
-def _swapped(description: JointDescription, swap: Callable[[Any], Any]) -> JointDescription:
-    limits, drives = tuple(map(swap, description.limits)), tuple(map(swap, description.drives))
-    before = (*description.limits, *description.drives)
-    if all(one is other for one, other in zip((*limits, *drives), before, strict=True)):
-        return description
-    return replace(description, limits=limits, drives=drives)
 
 
 def _items(scene: PhysicsScene) -> Iterator[Any]:

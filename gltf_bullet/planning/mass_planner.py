@@ -140,6 +140,8 @@ def principal_moments_about(
 
     ``is_any``: the axes must be principal for any moments, not only for these.
     """
+    if pose.rotation_xyzw == inertial.rotation_xyzw:
+        return moments
     turn = _matrix(pose).T @ _matrix(inertial)
     order = np.abs(turn).argmax(axis=1).tolist()
     if np.abs(np.abs(turn).max(axis=1) - 1.0).max() < _NEAR:

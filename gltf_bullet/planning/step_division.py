@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from msgspec import Struct
 
+from gltf_bullet.cached_properties import cached_property
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer, note, warning
 from gltf_bullet.model import DofKind, DriveMode, MotionKind, may_collide
 from gltf_bullet.planning.body_plans import BodyPlan
@@ -147,38 +148,55 @@ class _Ends:
     """A joint, and the dynamic bodies at its ends."""
 
     def __init__(self, plan: ScenePlan, planned: JointPlan) -> None:
-        joint = self.joint = planned.joint
-        nodes = [joint.node if n is None else n for n in (joint.node, joint.connected_node)]
-        owners = [plan.motion_node_of[node] for node in (joint.node, joint.connected_node or 0)]
-        if joint.connected_node is None:
-            owners[1] = -1
-        known = plan.bodies.bodies
-        self.bodies = [known[k] if k in known and known[k].mass > 0.0 else None for k in owners]
-        self.bodies = [
-            b if b is not None and b.kind is MotionKind.DYNAMIC else None for b in self.bodies
+        """Store the joint; of most, bodies and places are never asked for."""
+        self.joint, self._layout, self._plan = planned.joint, planned.layout, plan
+
+    @cached_property
+    def bodies(self) -> list[BodyPlan | None]:
+        """The dynamic bodies at both ends; ``None`` where there is none."""
+        first, second = self.joint.node, self.joint.connected_node
+        known, owner_of = self._plan.bodies.bodies, self._plan.motion_node_of
+        owners = [int(owner_of[first]), -1 if second is None else int(owner_of[second])]
+        bodies = [known.get(owner) for owner in owners]
+        return [
+            b if b is not None and b.mass > 0.0 and b.kind is MotionKind.DYNAMIC else None
+            for b in bodies
         ]
-        frames = plan.frames.world_from_node
-        self.places = [np.array(frames[node][:3, 3]) for node in nodes]
-        axes = frames[joint.node][:3, :3]
-        self.axes = axes / np.linalg.norm(axes, axis=0)
-        self.free: dict[DofKind, set[int]] = {kind: set() for kind in DofKind}
+
+    @cached_property
+    def axes(self) -> FloatArray:
+        """The joint's axes as columns, world axes."""
+        axes = self._plan.frames.world_from_node[self.joint.node][:3, :3]
+        unit: FloatArray = axes / np.linalg.norm(axes, axis=0)
+        return unit
+
+    @cached_property
+    def free(self) -> dict[DofKind, set[int]]:
         """Axes along and about which the joint moves."""
-        for dof in planned.layout.dofs:
-            self.free[dof.kind] |= {0, 1, 2} if dof.axis == BALL else {dof.axis}
-        limits = joint.description.limits
-        self.swings_freely = (
-            bool(self.free[DofKind.ANGULAR])
+        free: dict[DofKind, set[int]] = {kind: set() for kind in DofKind}
+        for dof in self._layout.dofs:
+            free[dof.kind] |= {0, 1, 2} if dof.axis == BALL else {dof.axis}
+        return free
+
+    @property
+    def swings_freely(self) -> bool:
+        """True if nothing but gravity acts about axes without limits, which is all that moves."""
+        description, layout = self.joint.description, self._layout
+        return (
+            not description.drives
+            and not layout.rows
+            and self.joint.coupling is None
+            and bool(self.free[DofKind.ANGULAR])
             and not self.free[DofKind.LINEAR]
-            and all(d.lower == -math.inf and d.upper == math.inf for d in planned.layout.dofs)
-            and not planned.layout.rows
-            and not joint.description.drives
-            and not any(limit.damping for limit in limits)
-            and joint.coupling is None
+            and all(d.lower == -math.inf and d.upper == math.inf for d in layout.dofs)
+            and not any(limit.damping for limit in description.limits)
         )
 
     def lever(self, side: int, body: BodyPlan) -> FloatArray:
         """From the centre of mass of the body of a side to the joint [m], world axes."""
-        lever: FloatArray = self.places[side] - _center(body)
+        ends = self.joint.node, self.joint.connected_node
+        node = self.joint.node if ends[side] is None else ends[side]
+        lever: FloatArray = self._plan.frames.world_from_node[node][:3, 3] - _center(body)
         return lever
 
     def compliance(self, kind: DofKind, axes: Iterable[int]) -> float:

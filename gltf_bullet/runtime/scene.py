@@ -470,7 +470,8 @@ class Scene:
         """Do :meth:`restore_state`, then :meth:`set` for every pointer, to start an episode.
 
         Bodies are rebuilt at most once, and not at all if the same values can be set in place;
-        twice if free bodies get other centres of mass or axes, or joints other kinds of limits.
+        twice if free bodies get other centres of mass or axes, joints other kinds of limits, or
+        bodies other materials that need links of their own.
 
         Args:
             state: State of this scene or of another one of the asset.

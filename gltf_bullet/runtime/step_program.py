@@ -333,9 +333,16 @@ class StepProgram:
         if needs_python and parts > 1:
             return None
         joints = compiled.joints if is_one else self._joints_of(cores)
+        if not (self._softness.is_idle or self._overlaps_none(joints, settings)):
+            return None
         if parts > 1:
             self._session.divided_settings = settings  # kernels set the time step, and restore it
         return joints, settings, count, parts, needs_python
+
+    def _overlaps_none(self, joints: JointSteps, settings: EngineSettings) -> bool:
+        """Look for overlaps if that is all that Python has to do before the coming step."""
+        softness = self._softness
+        return softness.overlaps_expected and joints.is_as_known() and softness.finds_none(settings)
 
     def finish_compiled(self, cores: Sequence[SceneCore], call: CompiledCall, found: int) -> int:
         """Process the outcome of such a call; return how many steps were made."""

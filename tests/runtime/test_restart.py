@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pybullet
 import pytest
 
 import gltf_bullet as gb
-from tests.physics.scenes import bodies_in
+from gltf_bullet.model import PhysicsScene
+from gltf_bullet.runtime.step_program import StepProgram
+from tests.physics.scenes import Scenery, bodies_in
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 MOTION = "/nodes/{}/extensions/KHR_physics_rigid_bodies/motion/{}"
 POLE_MASS, CART_MASS = MOTION.format(5, "mass"), MOTION.format(1, "mass")
+MATERIAL = "/extensions/KHR_physics_rigid_bodies/physicsMaterials/{}/{}"
+FRICTION = MATERIAL.format(0, "dynamicFriction")
 DRIVE = "/extensions/KHR_physics_rigid_bodies/physicsJoints/0/drives/0/{}"
 
 
@@ -79,14 +85,105 @@ def test_values_that_are_set_in_place_cost_none(
     start = scene.save_state()
     found = made_anew(scene, monkeypatch)
     bodies = bodies_in(client)
-    friction = "/extensions/KHR_physics_rigid_bodies/physicsMaterials/0/dynamicFriction"
     for value in (0.3, 0.9):  # values between ask for links that the file's own do not
         scene.step(10)
-        scene.restart(start, {friction: value, DRIVE.format("maxForce"): 10 * value})
-        assert scene.get(friction) == pytest.approx(value)
+        scene.restart(start, {FRICTION: value, DRIVE.format("maxForce"): 10 * value})
+        assert scene.get(FRICTION) == pytest.approx(value)
         assert scene.joints["FrontLeftHip"].drives[0].max_force == pytest.approx(10 * value)
     assert not found
     assert bodies_in(client) == bodies
+
+
+def test_materials_may_need_other_links_than_those_of_the_state(client: int) -> None:
+    """Tips on default materials: 0.45 is served by one factor each, 0.9 and 1.0 are not."""
+    scene = gb.load_gltf(ASSETS / "walker.gltf", client)
+    start = scene.save_state()
+    links = []
+    for value in (0.45, 0.9, 0.5, None):
+        scene.step(10)
+        scene.restart(start, {} if value is None else {FRICTION: value})
+        assert scene.get(FRICTION) == pytest.approx(1.0 if value is None else value)
+        assert scene.time == 0.0
+        links.append(sum(pybullet.getNumJoints(body, client) for body in bodies_in(client)))
+    assert links[0] == links[2] < links[1] == links[3]
+
+
+def test_materials_are_those_of_the_state_and_the_values_whatever_came_before(
+    client: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are set for all values together, and those of an earlier episode cost no bodies."""
+    scene = gb.load_gltf(slope(), client)
+    start = scene.save_state()
+
+    def course(**values: float) -> bytes:
+        named = {MATERIAL.format(name[-1], name[:-1]): value for name, value in values.items()}
+        scene.restart(start, named)
+        places = [str([pybullet.getDynamicsInfo(k, -1, client)[1] for k in range(3)]).encode()]
+        for _ in range(30):
+            scene.step()
+            places.append(scene.node_matrices.tobytes())
+        return b"".join(places)
+
+    changes: list[object] = []
+    change = scene.core.world.change_materials
+
+    def noted(physics: PhysicsScene) -> bool:
+        changes.append(physics)
+        return change(physics)
+
+    own = course()
+    first = course(dynamicFriction0=0.2, staticFriction0=0.3, dynamicFriction1=0.9)
+    monkeypatch.setattr(scene.core.world, "change_materials", noted)
+    found = made_anew(scene, monkeypatch)
+    assert course(dynamicFriction0=0.7, staticFriction1=0.8) != first
+    assert course(dynamicFriction0=0.2, staticFriction0=0.3, dynamicFriction1=0.9) == first
+    assert len(changes) == 2
+    assert course(dynamicFriction0=0.2, staticFriction0=0.3, dynamicFriction1=0.9) == first
+    assert course() == own
+    assert not found
+
+
+def slope() -> bytes:
+    """Two boxes on a floor: one slides, one rests."""
+    scenery = Scenery()
+    materials = [
+        scenery.material(staticFriction=0.5, dynamicFriction=0.4, frictionCombine="multiply")
+        for _ in range(2)
+    ]
+    box, floor = scenery.shape("box", size=[1, 0.4, 1]), scenery.shape("box", size=[40, 1, 40])
+    scenery.node(
+        "Box", at=(0, 0.2, 0), shape=box, material=materials[0],
+        motion={"linearVelocity": [3, 0, 0]},
+    )  # fmt: skip
+    scenery.node("Still", at=(9, 0.2, 0), shape=box, material=materials[0], motion={})
+    scenery.node("Floor", at=(0, -0.5, 0), shape=floor, material=materials[1])
+    return scenery.bytes()
+
+
+def test_an_episode_begins_in_kernels_unless_bodies_overlap(
+    client: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = gb.load_gltf(ASSETS / "walker.gltf", client)
+    scene.core.disable_reset()
+    start = scene.save_state()
+    scene.restart(start, {})
+    scene.step()
+    by_python: list[object] = []
+    make_one = StepProgram._make_one
+
+    def noted(program: StepProgram, *rest: Any) -> None:
+        by_python.append(program)
+        make_one(program, *rest)
+
+    monkeypatch.setattr(StepProgram, "_make_one", noted)
+    for friction in (0.9, 0.95):
+        scene.restart(start, {FRICTION: friction})
+        scene.step()
+    assert not by_python
+    torso = f"/nodes/{scene.node('Torso').index}/translation"
+    scene.set(torso, scene.get(torso) - (0, 0.3, 0))
+    scene.step()
+    assert by_python
 
 
 def test_a_free_body_starts_with_the_velocity_that_it_is_given(

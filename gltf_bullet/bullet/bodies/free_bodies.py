@@ -318,15 +318,24 @@ class FreeBodies:
             links = [(body_id, group - 1) for group in range(len(plan.groups))]
             yield from combinations(links, 2)
 
+    def table_with(self, plans: Sequence[BodyPlan]) -> FreeTable:
+        """Return the table of the bodies with other plans; the present one if none is another."""
+        if all(new is old for new, old in zip(plans, self.plans, strict=True)):
+            return self.table
+        return FreeTable.of(plans)
+
     def can_weigh(self, table: FreeTable) -> bool:
         """Return True if :meth:`weigh` accepts such bodies: the same ones have unequal moments."""
-        return bool(np.array_equal(table.tumbling, self.table.tumbling))
+        return table is self.table or np.array_equal(table.tumbling, self.table.tumbling)
 
-    def weigh(self, plans: Sequence[BodyPlan], table: FreeTable) -> None:
+    def weigh(self, plans: Sequence[BodyPlan]) -> None:
         """Set masses and moments of the bodies from other plans, in the order of these."""
         for body_id, old, new in zip(self.ids, self.plans, plans, strict=True):
             if new is not old:
                 weigh_link(self._client_id, body_id, -1, new.mass, new.inertia_diagonal)
+
+    def use(self, plans: Sequence[BodyPlan], table: FreeTable) -> None:
+        """Use other plans of the bodies, and their table."""
         self.plans, self.table = tuple(plans), table
         self.motion.set_table(table)
 

@@ -117,6 +117,8 @@ class ContactSoftness:
         """True if bodies were put somewhere since the engine last found contacts."""
         self.is_idle = False
         """True if :meth:`before_step` has nothing to do."""
+        self._is_done = False
+        """True if it was done already for the coming step."""
 
     def add_links(self, links: Collection[EngineLink]) -> None:
         """Include the moving links of a scene."""
@@ -137,11 +139,23 @@ class ContactSoftness:
 
     def expect_overlaps(self) -> None:
         """Look for overlaps before the next step: bodies were put somewhere."""
-        self.overlaps_expected, self.is_idle = True, False
+        self.overlaps_expected, self.is_idle, self._is_done = True, False, False
+
+    def finds_none(self, settings: EngineSettings) -> bool:
+        """Return True if nothing is left to do before the coming step and later ones.
+
+        Bodies that were put somewhere mostly overlap none. Call it where nothing else puts any
+        elsewhere before that step.
+        """
+        if not self._pairs:
+            self.before_step(settings)
+            self._is_done = not self.is_idle
+        return self.is_idle
 
     def before_step(self, settings: EngineSettings) -> None:
         """Reduce the ERP of bodies that were put into others, until they are apart."""
-        if self.is_idle:
+        if self.is_idle or self._is_done:
+            self._is_done = False
             return
         time_step = settings.time_step / max(settings.substeps, 1)
         # The contacts that the coming step finds, not those of the last one.
@@ -203,7 +217,7 @@ class ContactSoftness:
 
     def restore(self, state: SoftState, body_ids: Sequence[int]) -> None:
         """Restore a :meth:`state`, of the same bodies or of copies of them."""
-        self.overlaps_expected = state.overlaps_expected
+        self.overlaps_expected, self._is_done = state.overlaps_expected, False
         if not (any(state) or self._pairs or self._erp_of):
             self.is_idle = True
             return

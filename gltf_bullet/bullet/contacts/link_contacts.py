@@ -86,19 +86,16 @@ class LinkContacts:
         """True if all links keep PyBullet's own bits, so that no collision class is registered."""
         if not self.has_default_bits:
             self._classes.add(self, body_ids, self._kinds, self._split_pairs, pair_rules)
+        self._slip: SlipFriction | None = None
         self._apply(contacts, found.surfaces)
-        if found.surfaces.bounce:
-            self._write_restitution()
+        if found.surfaces.bounce:  # now, for callers that never call before_step
+            self.before_step(session.settings())
         self._overrule()
 
     @cached_property
     def kind_of(self) -> Mapping[EngineLink, LinkKind]:
         """Collision rule of each link."""
         return {link: kind for (link, _), kind in zip(self._solid, self._kind_of_link, strict=True)}
-
-    def _write_restitution(self) -> None:
-        """Write restitution now, for callers that never call :meth:`before_step`."""
-        self.before_step(self._session.settings())
 
     def _overrule(self) -> None:
         """Forbid pairs that must not collide although an old pair rule for their ids allows it."""
@@ -112,12 +109,14 @@ class LinkContacts:
             else:
                 left.forbid_across(self._pair_rules, link, other)
 
-    def change(self, contacts: ContactPlan, links: Sequence[SolidLink]) -> None:
-        """Give the same links other surfaces."""
+    def change(
+        self, contacts: ContactPlan, links: Sequence[SolidLink], settings: EngineSettings
+    ) -> None:
+        """Give the same links other surfaces; ``settings``: of the engine's steps, as known."""
         self._solid = links
         unknown = [None] * len(links)
         self._apply(contacts, _surfaces(links, unknown), self._restitution)
-        self._write_restitution()
+        self.before_step(settings)
         # Cached contacts of resting hulls keep the old numbers otherwise (measured).
         self.renew()
 
@@ -130,8 +129,11 @@ class LinkContacts:
         self._restitution = RestitutionTuning(
             self._client_id, contacts, self._solid, surfaces.to_write, former
         )
-        self._slip: SlipFriction | None = None
-        if surfaces.slip and self._has_slip_friction:
+        if not (surfaces.slip and self._has_slip_friction):
+            self._slip = None
+        elif self._slip is not None:
+            self._slip.begin(contacts, self._solid)
+        else:
             self._slip = SlipFriction(
                 self._client_id, contacts, self._solid, self.kind_of, self._classes,
                 self._keep_points,

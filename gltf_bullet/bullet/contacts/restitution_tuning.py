@@ -110,9 +110,33 @@ class RestitutionTuning:
         self.pair_specific: set[EngineLink] = set() if former is None else former.pair_specific
         """Links with full restitution in the coming step: see :meth:`set_pair_restitution`."""
         self._time_step = 0.0
+        if former is not None:
+            self._time_step, self._restitution_of = former.written_for(self)
         for k, values in to_write:
             body_id, link_index = links[k][0]
             pybullet.changeDynamics(body_id, link_index, **values, physicsClientId=client_id)
+
+    @cached_property
+    def numbers(self) -> tuple[object, ...]:
+        """All that the restitution of the links depends on, besides their shapes."""
+        targets, factors, row = (
+            self._contacts.targets,
+            self._contacts.factors,
+            self._contacts.index_of,
+        )
+        surfaces = [
+            (row[s.key], s.bounces, None if s.only_against is None else row[s.only_against.key])
+            for s in (part.surface for _, part in self.links)
+        ]
+        tables = targets.restitution, targets.alone_restitution, factors.restitution
+        listed = [table.tolist() for table in tables]
+        return listed, targets.edges, targets.fixed, factors.split, factors.light, surfaces
+
+    def written_for(self, other: RestitutionTuning) -> tuple[float, dict[EngineLink, float]]:
+        """Return time step and restitution of the links if they are those of another tuning too."""
+        if other.numbers != self.numbers:
+            return 0.0, {}
+        return self._time_step, self._restitution_of
 
     def adapt(self, time_step: float) -> None:
         """Write restitution for a time step [s]; does nothing while that stays the same."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -83,14 +84,6 @@ class SlipFriction:
         self._keeps_points = keeps_points
         self._client_id = client_id
         self._kind_of, self._classes = kind_of, classes
-        self._surface_of = {link: part.surface for link, part in links if part.surface.slips}
-        self._place_of = {link: k for k, (link, _) in enumerate(links) if link in self._surface_of}
-        self._links_of: dict[int, list[EngineLink]] = {}
-        for link in self._surface_of:
-            self._links_of.setdefault(link[0], []).append(link)
-        row = contacts.index_of
-        self._row_of = {link: row[part.surface.key] for link, part in links}
-        self._at_rest = _rest_gains(contacts)
         counts = Counter(body_id for body_id, _ in kind_of)
         self._single = {body_id for body_id, count in counts.items() if count == 1}
         """Bodies with colliders on one link only."""
@@ -100,12 +93,30 @@ class SlipFriction:
         """Place of each body in the table."""
         self._places: dict[EngineLink, int] = {}
         """Place of each link in the table."""
-        self.values = self._table()
+        self.values: FloatArray = np.zeros(0)
         """The table of the kernels."""
+        self.begin(contacts, links)
+
+    def begin(self, contacts: ContactPlan, links: Sequence[SolidLink]) -> None:
+        """Begin with the surfaces of the same links, as written to the engine."""
+        self._surface_of = {link: part.surface for link, part in links if part.surface.slips}
+        self._place_of = {link: k for k, (link, _) in enumerate(links) if link in self._surface_of}
+        self._links_of: dict[int, list[EngineLink]] = {}
+        for link in self._surface_of:
+            self._links_of.setdefault(link[0], []).append(link)
+        row = contacts.index_of
+        self._row_of = {link: row[part.surface.key] for link, part in links}
+        self._at_rest = _rest_gains(contacts)
+        table = self._table()
+        if len(table) == len(self.values):
+            self.values[:] = table  # kernels know its address
+        else:
+            self.values = table
+        most: list[float] = self._at_rest.max(axis=1).tolist()
         for link in self._surface_of:
             if self._rests(link):
                 self.values[self._bodies[link[0]] + BODY.slid] = -_SETTLING
-                self._set(link, float(self._at_rest[self._row_of[link]].max()))
+                self._set(link, most[self._row_of[link]])
         for at in self._places.values():
             self.values[at + LINK.is_stale] = 0.0
 
@@ -113,25 +124,28 @@ class SlipFriction:
         bodies = sorted(self._links_of)
         partners = sorted((*link, row) for link, row in self._row_of.items())
         own = [link for body in bodies for link in self._links_of[body]]
-        head: FloatArray = np.zeros(HEADER.size)
-        head[HEADER.body_count], head[HEADER.link_count] = len(bodies), len(own)
-        head[HEADER.partner_count] = len(partners)
-        head[HEADER.surface_count] = len(self._at_rest)
-        table: FloatArray = np.zeros((len(bodies), BODY.size))
-        table[:, BODY.body_id], table[:, BODY.touched] = bodies, math.inf
-        table[:, BODY.link_count] = counts = [len(self._links_of[body]) for body in bodies]
-        table[:, BODY.first_link] = np.cumsum(counts) - counts
-        links: FloatArray = np.zeros((len(own), LINK.size))
-        links[:, LINK.link] = [link for _, link in own]
-        links[:, LINK.surface] = [self._row_of[link] for link in own]
-        links[:, LINK.friction] = [self._surface_of[link].friction for link in own]
-        links[:, LINK.gain] = links[:, LINK.wanted] = 1.0
-        first = HEADER.size + table.size
+        first = HEADER.size + BODY.size * len(bodies)
         self._bodies = {body: HEADER.size + BODY.size * k for k, body in enumerate(bodies)}
         self._places = {link: first + LINK.size * k for k, link in enumerate(own)}
-        listed = np.array(partners, dtype=np.float64)
-        parts = (head, table.ravel(), links.ravel(), listed.ravel(), self._at_rest.ravel())
-        return np.concatenate(parts)
+        # One by one in a list: for the few numbers of most scenes arrays take twice as long.
+        values = [0.0] * (first + LINK.size * len(own))
+        values[HEADER.body_count], values[HEADER.link_count] = len(bodies), len(own)
+        values[HEADER.partner_count], values[HEADER.surface_count] = (
+            len(partners),
+            len(self._at_rest),
+        )
+        count = 0
+        for body, at in self._bodies.items():
+            values[at + BODY.body_id], values[at + BODY.touched] = body, math.inf
+            values[at + BODY.first_link] = count
+            values[at + BODY.link_count] = len(self._links_of[body])
+            count += len(self._links_of[body])
+        for link, at in self._places.items():
+            values[at + LINK.link], values[at + LINK.surface] = link[1], self._row_of[link]
+            values[at + LINK.friction] = self._surface_of[link].friction
+            values[at + LINK.gain] = values[at + LINK.wanted] = 1.0
+        values += chain.from_iterable(partners)
+        return np.concatenate((values, self._at_rest.ravel()))
 
     def _rests(self, link: EngineLink) -> bool:
         """Return True if a link does not move now: it begins with its static coefficient."""

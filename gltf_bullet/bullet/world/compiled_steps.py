@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
 from gltf_bullet.bullet.contacts.squeezed_bodies import SqueezedBodies
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
@@ -27,7 +26,6 @@ class CompiledSteps:
         kinematic_targets: KinematicTargets,
         triggers: Triggers,
         fast: FastBodies,
-        softness: ContactSoftness,
         slip: FloatArray,
         anchors: MovingAnchors,
         squeezed: SqueezedBodies | None,
@@ -41,7 +39,6 @@ class CompiledSteps:
             kinematic_targets: Its animated bodies.
             triggers: Its triggers.
             fast: Its free bodies, swept where they go far.
-            softness: Softness of the world's contacts.
             slip: Table of the bodies whose friction follows their slip.
             anchors: Its moving attachments.
             squeezed: Its bodies that kinematic ones may squeeze.
@@ -53,7 +50,6 @@ class CompiledSteps:
         self._triggers = triggers
         self._targets = kinematic_targets
         self._fast = fast
-        self._softness = softness
         self._slip = slip
         self._squeezed = squeezed
         self._rest = anchors.rest
@@ -83,15 +79,15 @@ class CompiledSteps:
 
     def use_slip(self, slip: FloatArray) -> None:
         """Use another table of slip: that of other surfaces."""
-        self._slip = slip
-        if self.__dict__.get("_solver") is not None:
+        known, self._slip = self._slip, slip
+        if slip is not known and self.__dict__.get("_solver") is not None:
             self._articulations.solver.watch_slip(slip)
 
     def are_possible(self, settings: EngineSettings) -> bool:
         """Return True if kernels can make the next steps."""
         # Attributes only, read in every step: a call is a tenth of a cart-pole's step.
         solver = self._solver
-        if solver is None or settings is not self.settings or not self._softness.is_idle:
+        if solver is None or settings is not self.settings:
             return False
         if self._targets.targets is not None or self._fast.state.stops:
             return False

@@ -363,7 +363,7 @@ class CreatedWorld:
     def compiled_steps(self) -> CompiledSteps:
         """Steps that kernels make in one call, if nothing in them needs Python."""
         return CompiledSteps(
-            self.articulations, self.kinematic_targets, self.triggers, self.fast, self.softness,
+            self.articulations, self.kinematic_targets, self.triggers, self.fast,
             self._links.slip_table, self.anchors, self.squeezed,
             needs_python=self.gravity is not None or self.free.are_cruising,
         )  # fmt: skip

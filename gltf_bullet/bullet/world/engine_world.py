@@ -20,6 +20,7 @@ from gltf_bullet.bullet.state import set_base_pose
 from gltf_bullet.bullet.world.restorable_world import RestorableWorld
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, warning
 from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.changed_masses import with_masses
 from gltf_bullet.planning.contacts.surfaces import with_materials
 from gltf_bullet.planning.plan_memo import PlanMemo
@@ -62,15 +63,18 @@ class EngineWorld(RestorableWorld):
         self.plan = replace(
             self.plan, bodies=self._table.bodies, contacts=contacts, memo=PlanMemo()
         )
-        self._links.change(contacts, self._table.solid_links())
+        settings = self.compiled_steps.settings or self.session.settings()
+        self._links.change(contacts, self._table.solid_links(), settings)
         self.compiled_steps.use_slip(self._links.slip_table)
-        self.free.table = FreeTable.of([found[0].bodies[k] for k in self.free.nodes.tolist()])
-        self._set_table(self.free.table)
-        self.compiled_steps.settings = None
+        free = [found[0].bodies[node] for node in self.free.nodes.tolist()]
+        self._use_free(free, self.free.table_with(free))
         return True
 
-    def _set_table(self, table: FreeTable) -> None:
-        self.free.motion.set_table(table)
+    def _use_free(self, plans: Sequence[BodyPlan], table: FreeTable) -> None:
+        """Use other plans of the free bodies, and their table."""
+        if table is self.free.table:
+            return
+        self.free.use(plans, table)
         if self.squeezed is not None:
             self.squeezed.use_table(table)
 
@@ -83,11 +87,11 @@ class EngineWorld(RestorableWorld):
         if any(bodies[node] is not now[node] for node in self.kinematic_targets.nodes[1]):
             return False
         free = [bodies[node] for node in self.free.nodes.tolist()]
-        table, weigh_jointed = FreeTable.of(free), self.articulations.weigh
+        table, weigh_jointed = self.free.table_with(free), self.articulations.weigh
         if not (self.free.can_weigh(table) and weigh_jointed(plan.articulations, bodies)):
             return False
-        self.free.weigh(free, table)
-        self._set_table(table)
+        self.free.weigh(free)
+        self._use_free(free, table)
         if self.gravity is not None:
             self.gravity.weigh()
         self.plan, self._table.bodies, self.motion.plans = plan, plan.bodies, bodies

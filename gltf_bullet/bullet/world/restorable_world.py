@@ -84,6 +84,10 @@ class RestorableWorld(CreatedWorld):
         self.softness.restore(state.softness, self._created)
         self.articulations.contacts.recall(state.contacts, self._created)
 
+    def restore_slip(self, state: EngineWorldState) -> None:
+        """Restore which surfaces slide, where the materials are those of the state again."""
+        self._links.restore(state.slip)
+
     def _restore_changes(
         self, state: EngineWorldState, engine: EngineSnapshot | BodyStates
     ) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from msgspec import Struct
@@ -67,10 +68,8 @@ def factor_pairs(targets: PairTargets, *, may_split: bool) -> Factors:
     """
     if not may_split:
         return _least_error(targets)
-    direct = _dedicated(targets)
+    direct, (friction, restitution) = _dedicated(targets)
     split = tuple(edge for edge in targets.edges if edge not in set(direct))
-    friction = _solve(targets.friction, direct, targets.alone_friction)
-    restitution = _solve(targets.restitution, direct, targets.alone_restitution)
     return Factors(
         friction=_in_reach(friction, targets.friction, split),
         restitution=_in_reach(restitution, targets.restitution, split),
@@ -123,29 +122,60 @@ def pair_specific_factor(wanted: float, partner: float) -> float:
     return float(wanted / partner) if wanted > 0.0 else 0.0
 
 
-def _dedicated(targets: PairTargets) -> list[Edge]:
-    """Take pairs one by one, the most important first, while all of them can be right together."""
-    if _serves(targets, list(targets.edges)):
-        return list(targets.edges)
-    direct: list[Edge] = []
-    for edge in targets.edges:
-        if _serves(targets, [*direct, edge]):
-            direct.append(edge)
-    return direct
+def _dedicated(targets: PairTargets) -> tuple[list[Edge], tuple[FloatArray, FloatArray]]:
+    """Take pairs one by one, the most important first, while all of them can be right together.
+
+    Returns:
+        The pairs, and the factors of friction and restitution that serve them.
+    """
+    direct = list(targets.edges)
+    served = _served(targets, direct)
+    if served is None:
+        direct = []
+        for edge in targets.edges:
+            together = [*direct, edge]
+            if len(together) == len(targets.edges):
+                break  # all: they cannot be right
+            if _is_open(targets, direct, edge):
+                direct, served = together, None
+            elif (found := _served(targets, together)) is not None:
+                direct, served = together, found
+    return direct, served or _factors(targets, direct)
 
 
-def _serves(targets: PairTargets, edges: Sequence[Edge]) -> bool:
-    for wanted, alone in (
-        (targets.friction, targets.alone_friction),
-        (targets.restitution, targets.alone_restitution),
-    ):
-        if not _fits(_solve(wanted, edges, alone), wanted, edges):
-            return False
-    return True
+def _is_open(targets: PairTargets, edges: Sequence[Edge], edge: Edge) -> bool:
+    """True if a class of a pair is in none of others, so that its factor can be any.
+
+    Unless the other class has to be 0 for the sake of those, and cannot be for this pair.
+    """
+    known = {*edge}.intersection(chain.from_iterable(edges))
+    if known == {*edge}:
+        return False
+    others = [e for e in edges if not known.isdisjoint(e)]
+    return not any(
+        wanted[edge] > 0.0 and any(wanted[e] <= 0.0 for e in others)
+        for wanted in (targets.friction, targets.restitution)
+    )
+
+
+def _factors(targets: PairTargets, edges: Sequence[Edge]) -> tuple[FloatArray, FloatArray]:
+    """Factors of friction and restitution for some pairs."""
+    friction = _solve(targets.friction, edges, targets.alone_friction)
+    return friction, _solve(targets.restitution, edges, targets.alone_restitution)
+
+
+def _served(targets: PairTargets, edges: Sequence[Edge]) -> tuple[FloatArray, FloatArray] | None:
+    """Factors of friction and restitution for some pairs; ``None`` if not all can be right."""
+    friction = _solve(targets.friction, edges, targets.alone_friction)
+    if not _fits(friction, targets.friction, edges):
+        return None
+    restitution = _solve(targets.restitution, edges, targets.alone_restitution)
+    return (friction, restitution) if _fits(restitution, targets.restitution, edges) else None
 
 
 def _fits(factors: FloatArray, wanted: FloatArray, edges: Sequence[Edge]) -> bool:
-    return all(abs(factors[i] * factors[j] - wanted[i, j]) <= TOLERANCE for i, j in edges)
+    given, asked = factors.tolist(), wanted.tolist()
+    return all(abs(given[i] * given[j] - asked[i][j]) <= TOLERANCE for i, j in edges)
 
 
 def _solve(wanted: FloatArray, edges: Sequence[Edge], alone: FloatArray) -> FloatArray:
@@ -154,39 +184,32 @@ def _solve(wanted: FloatArray, edges: Sequence[Edge], alone: FloatArray) -> Floa
     What the pairs leave open follows ``alone``. A class whose every pair is 0 gets 0; another
     pair of 0 asks for what no product can give and is left to the caller's check.
     """
-    count = len(alone)
+    count, asked = len(alone), wanted.tolist()
     factors = alone.astype(np.float64)
-    nil = np.zeros(count, dtype=bool)
-    open_edges = list(edges)
-    while True:
-        seen = [c for c in range(count) if any(c in edge for edge in open_edges)]
-        found = [
-            c for c in seen
-            if all(wanted[e] <= 0.0 for e in open_edges if c in e)
-        ]  # fmt: skip
-        if not found:
-            break
-        # One class at a time: with a class at 0, the zero pairs of its partners are served.
-        chosen = max(found, key=lambda c: sum(c in e for e in open_edges))
-        nil[chosen] = True
-        open_edges = [e for e in open_edges if chosen not in e]
-    positive = [e for e in open_edges if wanted[e] > 0.0]
+    positive = [(i, j) for i, j in edges if asked[i][j] > 0.0]
+    touched = {c for e in positive for c in e}
     if positive:
-        rows = np.zeros((len(positive) + count, count))
-        goal = np.zeros(len(positive) + count)
+        size = len(positive)
+        rows = np.zeros((size + count, count))
+        goal = np.zeros(size + count)
         for k, (i, j) in enumerate(positive):
             rows[k, i] += 1.0
             rows[k, j] += 1.0
-            goal[k] = np.log(max(wanted[i, j], HAIR))
+            goal[k] = np.log(max(asked[i][j], HAIR))
         # A weak preference: it decides only what the pairs leave open.
         weight = 1e-5
-        rows[len(positive) :] = weight * np.eye(count)
-        goal[len(positive) :] = weight * np.log(np.maximum(alone, 0.05))
+        rows[size:].flat[:: count + 1] = weight
+        goal[size:] = weight * np.log(np.maximum(alone, 0.05))
         solution = np.linalg.lstsq(rows, goal, rcond=None)[0]
-        touched = np.zeros(count, dtype=bool)
-        touched[[c for e in positive for c in e]] = True
-        factors = np.where(touched, np.exp(solution), factors)
-    factors[nil] = 0.0
+        found = list(touched)
+        factors[found] = np.exp(solution)[found]
+    zeros = [e for e in edges if asked[e[0]][e[1]] <= 0.0 and not touched.issuperset(e)]
+    while zeros:
+        # One class at a time: with a class at 0, the zero pairs of its partners are served.
+        uses = [c for e in zeros for c in {*e} - touched]
+        chosen = max(sorted({*uses}), key=uses.count)
+        factors[chosen] = 0.0
+        zeros = [e for e in zeros if chosen not in e]
     return factors
 
 

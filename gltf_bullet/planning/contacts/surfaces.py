@@ -487,7 +487,7 @@ def with_materials(
             if len(materials) > 1:
                 return None
             groups.append(replace(group, material=materials.pop()))
-        planned[node] = replace(plan, groups=tuple(groups))
+        planned[node] = plan.with_groups(tuple(groups))
     statics = tuple(
         replace(static, material=colliders[static.node].material or model.DEFAULT_MATERIAL)
         for static in bodies.statics
@@ -516,14 +516,16 @@ def _pair_targets(
     count = len(keys)
     friction, static, restitution = (np.zeros((count, count)) for _ in range(3))
     for i, a in enumerate(keys):
-        for j, b in enumerate(keys):
+        for j, b in enumerate(keys[: i + 1]):
             one, two = a.material, b.material
             modes = one.friction_combine, two.friction_combine
-            friction[i, j] = model.combine(one.dynamic_friction, two.dynamic_friction, *modes)
-            static[i, j] = model.combine(one.static_friction, two.static_friction, *modes)
-            restitution[i, j] = model.combine(
-                one.restitution, two.restitution, one.restitution_combine, two.restitution_combine
-            )
+            bounces = one.restitution_combine, two.restitution_combine
+            for table, first, second, how in (
+                (friction, one.dynamic_friction, two.dynamic_friction, modes),
+                (static, one.static_friction, two.static_friction, modes),
+                (restitution, one.restitution, two.restitution, bounces),
+            ):
+                table[i, j] = table[j, i] = model.combine(first, second, *how)
     edges: set[tuple[int, int]] = set()
     for use, other in meetings(uses):
         i, j = sorted((row[use.key], row[other.key]))
@@ -547,6 +549,8 @@ def _pair_targets(
 def _bouncing(
     uses: Mapping[SurfaceUse, set[int]], targets: PairTargets, keys: tuple[SurfaceKey, ...]
 ) -> frozenset[SurfaceUse]:
+    if not targets.restitution.any():
+        return frozenset()
     row = {key: index for index, key in enumerate(keys)}
     return frozenset(
         use
@@ -582,14 +586,16 @@ def _with_surfaces(bodies: BodyPlans, contacts: ContactPlan, diagnostics: Diagno
     surfaces = _Surfaces(contacts)
     planned: dict[int, BodyPlan] = {}
     for node, plan in bodies.bodies.items():
-        keys = [surface_key(group.material, plan.kind) for group in plan.groups]
-        groups = [
-            replace(group, surface=surfaces.main(key, group.filter))
-            for group, key in zip(plan.groups, keys, strict=True)
+        found = [
+            surfaces.of(surface_key(group.material, plan.kind), group.filter)
+            for group in plan.groups
         ]
-        for group, key in zip(plan.groups, keys, strict=True):
-            own = surfaces.pair_specific(key, group.filter)
-            groups += [replace(group, surface=surface) for surface in own]
+        groups = [
+            replace(group, surface=main)
+            for group, (main, *_) in zip(plan.groups, found, strict=True)
+        ]
+        for group, (_, *pair_specific) in zip(plan.groups, found, strict=True):
+            groups += [replace(group, surface=surface) for surface in pair_specific]
         if len(groups) > MAX_GROUPS:
             at = JsonPointer(f"/nodes/{node}")
             diagnostics.report(COMPOUND_TOO_LARGE, at, groups=len(groups), kept=MAX_GROUPS)
@@ -597,7 +603,7 @@ def _with_surfaces(bodies: BodyPlans, contacts: ContactPlan, diagnostics: Diagno
     statics = []
     for static in bodies.statics:
         key = surface_key(static.material, None)
-        surface = surfaces.main(key, static.filter)
+        surface, *_ = surfaces.of(key, static.filter)  # it has no pair-specific ones
         if surface.bounces and isinstance(static.shape.shape, InfinitePlanePlan):
             diagnostics.report(PLANE_AS_BOX, _pointer(static), extent=PLANE_BOX_EXTENT)
             static = _as_box(static)
@@ -622,30 +628,35 @@ class _Surfaces:
         self._contacts = contacts
         self._row = contacts.index_of
         self._involved = {c for edge in contacts.factors.split for c in edge}
-        self._slips = np.zeros(len(contacts.keys), dtype=bool)
-        differs: BoolArray = np.abs(contacts.static_friction - contacts.targets.friction) > 1e-9
-        for i, j in contacts.targets.edges:
-            self._slips[[i, j]] |= differs[i, j]
-        self._main: dict[tuple[SurfaceKey, model.CollisionFilter | None], SurfacePlan] = {}
+        differs = (np.abs(contacts.static_friction - contacts.targets.friction) > 1e-9).tolist()
+        self._slipping = {c for i, j in contacts.targets.edges if differs[i][j] for c in (i, j)}
+        self._known: dict[SurfaceUse, tuple[SurfacePlan, ...]] = {}
 
-    def main(self, key: SurfaceKey, collision_filter: model.CollisionFilter | None) -> SurfacePlan:
-        known = self._main.get((key, collision_filter))
+    def of(
+        self, key: SurfaceKey, collision_filter: model.CollisionFilter | None
+    ) -> tuple[SurfacePlan, ...]:
+        """The main surface of a collider, and the pair-specific ones that it needs besides."""
+        use = SurfaceUse(key, collision_filter)
+        known = self._known.get(use)
         if known is None:
-            row = self._row[key]
-            known = SurfacePlan(
-                key=key,
-                friction=float(self._contacts.factors.friction[row]),
-                restitution=float(self._contacts.factors.restitution[row]),
-                contact_class=ContactClass(
-                    filter=self._outward(collision_filter),
-                    surface=self._contacts.surface_class(row) if row in self._involved else None,
-                ),
-                bounces=SurfaceUse(key, collision_filter) in self._contacts.bouncing,
-                on_triangles=SurfaceUse(key, collision_filter) in self._contacts.on_triangles,
-                slips=bool(self._slips[row]) and key.is_dynamic,
-            )
-            self._main[key, collision_filter] = known
+            main = self._main(use)
+            known = self._known[use] = (main, *self._pair_specific(main))
         return known
+
+    def _main(self, use: SurfaceUse) -> SurfacePlan:
+        contacts, row = self._contacts, self._row[use.key]
+        return SurfacePlan(
+            key=use.key,
+            friction=float(contacts.factors.friction[row]),
+            restitution=float(contacts.factors.restitution[row]),
+            contact_class=ContactClass(
+                filter=self._outward(use.filter),
+                surface=contacts.surface_class(row) if row in self._involved else None,
+            ),
+            bounces=use in contacts.bouncing,
+            on_triangles=use in contacts.on_triangles,
+            slips=row in self._slipping and use.key.is_dynamic,
+        )
 
     def _outward(
         self, collision_filter: model.CollisionFilter | None
@@ -655,18 +666,12 @@ class _Surfaces:
             return collision_filter
         return replace(collision_filter, not_collide_with=None)
 
-    def pair_specific(
-        self, key: SurfaceKey, collision_filter: model.CollisionFilter | None
-    ) -> list[SurfacePlan]:
-        """The pair-specific surfaces that a collider needs besides its main one."""
-        contacts, main = self._contacts, self.main(key, collision_filter)
-        result = []
-        for owner, partner in contacts.factors.split:
-            if owner != self._row[key]:
-                continue
-            targets, factors = contacts.targets, contacts.factors
-            result.append(
-                replace(
+    def _pair_specific(self, main: SurfacePlan) -> Iterator[SurfacePlan]:
+        targets, factors = self._contacts.targets, self._contacts.factors
+        row = self._row[main.key]
+        for owner, partner in factors.split:
+            if owner == row:
+                yield replace(
                     main,
                     friction=pair_specific_factor(
                         targets.friction[owner, partner], factors.friction[partner]
@@ -674,7 +679,5 @@ class _Surfaces:
                     restitution=pair_specific_factor(
                         targets.restitution[owner, partner], factors.restitution[partner]
                     ),
-                    only_against=contacts.surface_class(partner),
+                    only_against=self._contacts.surface_class(partner),
                 )
-            )
-        return result

@@ -143,6 +143,14 @@ def set_value(core: SceneCore, pointer: str, value: Any) -> None:
     core.rebuild(physics)
 
 
+def set_materials(core: SceneCore, physics: model.PhysicsScene) -> None:
+    """Use a model that differs at most in materials from the present one."""
+    if core.world.change_materials(physics):
+        core.model.edit(physics)
+    else:
+        core.rebuild(physics)
+
+
 def _set_drive(core: SceneCore, target: PointerTarget, pointer: str, value: Any) -> None:
     """Change a drive of every joint that shares it; the running joints own their targets."""
     physics = edited_at(core.model_now(), target, pointer, value)

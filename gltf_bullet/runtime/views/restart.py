@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gltf_bullet.model import PhysicsScene
+from gltf_bullet.model import Collider, PhysicsMaterial, PhysicsScene
 from gltf_bullet.model.pointers import find_target
 from gltf_bullet.planning.body_layouts import fits, fixed_root_nodes, layout_of
 from gltf_bullet.planning.changed_masses import differ_in_masses, with_masses_of
 from gltf_bullet.records import replace
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.scene_state import SceneState
-from gltf_bullet.runtime.views.pointers import edited_at, is_set_in_place, set_value
+from gltf_bullet.runtime.views.pointers import (
+    edited_at,
+    is_set_in_place,
+    set_materials,
+    set_value,
+)
 
 
 def restart(core: SceneCore, state: SceneState, values: Mapping[str, Any]) -> None:
@@ -25,29 +30,61 @@ def restart(core: SceneCore, state: SceneState, values: Mapping[str, Any]) -> No
             later[pointer] = value  # a node's transform, or unknown: set() handles both
             continue
         wanted = edited_at(wanted, target, pointer, value)
-        if is_set_in_place(target):
+        if isinstance(target.item, PhysicsMaterial):
+            core.model.acted.discard(pointer)
+        elif is_set_in_place(target):
             later[pointer] = value
             now = _with_value(now, pointer, value)
-    # The remaining differences need other bodies: these are made once for all values together, or
-    # get other masses if that is all.
-    if wanted is not now and differ_in_masses(now, wanted):
-        wanted = with_masses_of(core.model.now, wanted)
-    if _can_take_over(core, state, wanted):
-        core.return_to(state, wanted)
+    # Materials are set for all values together. The remaining differences need other bodies: these
+    # are made once for all values together, or get other masses if that is all.
+    now = _with_materials_of(now, wanted)
+    if differ_in_masses(now, wanted):
+        kept = with_masses_of(core.model.now, wanted)
+        is_kept = kept == core.model.now or core.change_masses(kept)
+        is_kept = is_kept and fits(layout_of(core.world.plan), state.world.layout)
+    else:
+        kept = _with_materials_of(wanted, state.physics)
+        is_kept = not _may_stand_otherwise(core, state.physics, kept)
+    if is_kept:
+        core.return_to(state, kept)
     else:
         core.return_to(state, state.physics)
         core.rebuild(wanted)
+    # Who slides belongs to the materials: of others it is found anew, whatever they were before.
+    surfaces, are_saved = (
+        _with_materials_of(core.model.now, wanted),
+        _has_materials_of(state, wanted),
+    )
+    if surfaces is not core.model.now or not are_saved:
+        set_materials(core, surfaces)
+        if are_saved:
+            core.world.restore_slip(state.world)
     for pointer, value in later.items():
         set_value(core, pointer, value)
 
 
-def _can_take_over(core: SceneCore, state: SceneState, wanted: PhysicsScene) -> bool:
-    """Return True if bodies of ``wanted`` have the layout of those that the state is of."""
-    if wanted is state.physics or not _may_stand_otherwise(core, state.physics, wanted):
-        return True
-    if wanted != core.model.now and not core.change_masses(wanted):
-        return False
-    return fits(layout_of(core.world.plan), state.world.layout)
+def _has_materials_of(state: SceneState, wanted: PhysicsScene) -> bool:
+    """Return True if a model has the materials of a state, of which the state knows who slides."""
+    return _with_materials_of(state.physics, wanted) is state.physics
+
+
+def _with_materials_of(physics: PhysicsScene, other: PhysicsScene) -> PhysicsScene:
+    """Return the model with the materials of another model of the same colliders."""
+    colliders = {
+        node: _with_material(collider, other.colliders[node].material)
+        for node, collider in physics.colliders.items()
+    }
+    tables = tuple(
+        theirs if isinstance(ours, PhysicsMaterial) else ours
+        for ours, theirs in zip(physics.tables, other.tables, strict=True)
+    )
+    if colliders == physics.colliders and tables == physics.tables:
+        return physics
+    return replace(physics, colliders=colliders, tables=tables)
+
+
+def _with_material(collider: Collider, material: PhysicsMaterial | None) -> Collider:
+    return collider if collider.material == material else replace(collider, material=material)
 
 
 def _may_stand_otherwise(core: SceneCore, before: PhysicsScene, after: PhysicsScene) -> bool:
