@@ -25,13 +25,19 @@ def hopper_gltf() -> bytes:
     sizes = {"Torso": (0.1, 0.4, 0.1), "Thigh": (0.08, 0.36, 0.08), "Shin": (0.06, 0.36, 0.06)}
     places = {"Torso": 1.1, "Thigh": 0.7, "Shin": 0.3}
     body = {
-        name: b.body(name, [0, height, 0], b.shape("box", size=list(sizes[name])), mass,
-                     collision_filter=parts)
+        name: b.body(
+            name,
+            [0, height, 0],
+            b.shape("box", size=list(sizes[name])),
+            mass,
+            collision_filter=parts,
+        )
         for (name, height), mass in zip(places.items(), (4, 2, 1.5), strict=True)
     }
     foot_shape = b.shape("box", size=[0.32, 0.06, 0.1])
-    body["Foot"] = b.body("Foot", [0.06, 0.07, 0], foot_shape, 1, material=sole,
-                          collision_filter=parts)
+    body["Foot"] = b.body(
+        "Foot", [0.06, 0.07, 0], foot_shape, 1, material=sole, collision_filter=parts
+    )
     plane = b.joint(lock("linear", 2), lock("angular", 0, 1))
     b.connect("Plane", WORLD, body["Torso"], [0, 1.1, 0], plane)
     # Of PlainHopper's limits with the other sign.

@@ -162,6 +162,9 @@ class ContactSoftness:
         self._session.detect_collisions()
         rows = python_contacts(self._session.client_id).reshape(-1, ROW_SIZE)
         rows = rows[rows[:, _DISTANCE] < -SHALLOW]
+        if not (len(rows) or self._pairs or self._erp_of):  # nearly always
+            self.overlaps_expected, self.is_idle, self._time_step = False, True, time_step
+            return
         depths: dict[EngineLink, float] = {}
         ways: dict[int, list[Vec3]] = {}
         begins, self.overlaps_expected = self.overlaps_expected, False
