@@ -26,13 +26,20 @@ def subtract_row(target: FloatArray, factor: float, source: FloatArray, count: i
 
 @kernel
 def subtract_rows(
-    target: FloatArray, factors: FloatArray, apart: int, source: FloatArray, stride: int, count: int
+    target: FloatArray,
+    a: float,
+    first: FloatArray,
+    b: float,
+    second: FloatArray,
+    c: float,
+    third: FloatArray,
+    d: float,
+    fourth: FloatArray,
+    count: int,
 ) -> None:
-    """Subtract four rows, ``stride`` apart, in turn, times factors that are ``apart``."""
-    a, b, c, d = factors[0], factors[apart], factors[2 * apart], factors[3 * apart]
-    second, third, fourth = source[stride:], source[2 * stride :], source[3 * stride :]
+    """Subtract four rows in turn, each times its factor."""
     for k in range(count):
-        target[k] = target[k] - a * source[k] - b * second[k] - c * third[k] - d * fourth[k]
+        target[k] = target[k] - a * first[k] - b * second[k] - c * third[k] - d * fourth[k]
 
 
 @kernel
@@ -48,9 +55,11 @@ def subtract_product(
     """Subtract ``terms`` rows times their factors from one row, in turn; zeros are skipped."""
     i = 0
     while i + 4 <= terms:
-        four = factors[apart * i :]
-        if four[0] != 0.0 or four[apart] != 0.0 or four[2 * apart] != 0.0 or four[3 * apart] != 0.0:
-            subtract_rows(target, four, apart, source[stride * i :], stride, count)
+        four, rows = factors[apart * i :], source[stride * i :]
+        a, b, c, d = four[0], four[apart], four[2 * apart], four[3 * apart]
+        if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
+            second, third, fourth = rows[stride:], rows[2 * stride :], rows[3 * stride :]
+            subtract_rows(target, a, rows, b, second, c, third, d, fourth, count)
         i += 4
     while i < terms:
         factor = factors[apart * i]
@@ -76,21 +85,28 @@ def dot(first: FloatArray, second: FloatArray, count: int) -> float:
 
 @kernel
 def factor_dense(matrix: FloatTable, n: int, factor: FloatTable) -> None:
-    """Factor a symmetric [n, n] matrix; its upper triangle is read."""
+    """Factor a symmetric [n, n] matrix; upper triangles are read and written."""
     for i in range(n):
-        for k in range(n):
-            factor[i, k] = matrix[i, k]
-    for i in range(n):
-        row = factor[i]
+        row, k = factor[i], 0
+        for j in range(i, n):
+            row[j] = matrix[i, j]
+        while k + 4 <= i:
+            a, b, c, d = factor[k, i], factor[k + 1, i], factor[k + 2, i], factor[k + 3, i]
+            if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
+                subtract_rows(
+                    row[i:], a, factor[k, i:], b, factor[k + 1, i:], c, factor[k + 2, i:],
+                    d, factor[k + 3, i:], n - i,
+                )  # fmt: skip
+            k += 4
+        while k < i:
+            if factor[k, i] != 0.0:
+                subtract_row(row[i:], factor[k, i], factor[k, i:], n - i)
+            k += 1
         left = row[i]
         inverse = 1.0 / math.sqrt(left) if left > SINGULAR * matrix[i, i] and left > 0.0 else 0.0
         row[i] = inverse
         for k in range(i + 1, n):
             row[k] *= inverse
-        for j in range(i + 1, n):
-            value = row[j]
-            if value != 0.0:
-                subtract_row(factor[j, j:], value, row[j:], n - j)
 
 
 @kernel
