@@ -241,7 +241,7 @@ def create_multibodies(
                     recipe.multibody, body_plans, map(shape_id_of, shapes), visuals
                 )
                 body = create_multibody(client_id, replace(shaped, world_from_base=place))
-                shared += [((body, link), k) for link, k in enumerate(shapes, -1) if k]
+                shared += [((body, link), own) for link, own in enumerate(shapes, -1) if own]
             created.append(body)
             ids_of[-1].append(body)
             apart.append((body, recipe.apart))
