@@ -38,13 +38,13 @@ def restart(core: SceneCore, state: SceneState, values: Mapping[str, Any]) -> No
     # Materials are set for all values together. The remaining differences need other bodies: these
     # are made once for all values together, or get other masses if that is all.
     now = _with_materials_of(now, wanted)
-    if differ_in_masses(now, wanted):
+    if now is not wanted and differ_in_masses(now, wanted):
         kept = with_masses_of(core.model.now, wanted)
         is_kept = kept == core.model.now or core.change_masses(kept)
         is_kept = is_kept and fits(layout_of(core.world.plan), state.world.layout)
     else:
         kept = _with_materials_of(wanted, state.physics)
-        is_kept = not _may_stand_otherwise(core, state.physics, kept)
+        is_kept = kept is state.physics or not _may_stand_otherwise(core, state.physics, kept)
     if is_kept:
         core.return_to(state, kept)
     else:
@@ -70,6 +70,8 @@ def _has_materials_of(state: SceneState, wanted: PhysicsScene) -> bool:
 
 def _with_materials_of(physics: PhysicsScene, other: PhysicsScene) -> PhysicsScene:
     """Return the model with the materials of another model of the same colliders."""
+    if physics is other:
+        return physics
     colliders = {
         node: _with_material(collider, other.colliders[node].material)
         for node, collider in physics.colliders.items()
